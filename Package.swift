@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+/// A C library: a module map and inline shims, no logic.
+func library(_ name: String, pkgConfig: String? = nil, apt: String? = nil) -> Target {
+  .systemLibrary(
+    name: name, path: "Sources/C/\(name)", pkgConfig: pkgConfig, providers: apt.map { [.apt([$0])] })
+}
+
+/// A Swift module with its test target of the same name.
+func module(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> [Target] {
+  [
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings),
+    .testTarget(
+      name: "\(name)Tests", dependencies: [.target(name: name), "TestSupport"],
+      resources: [.copy("Fixtures")], swiftSettings: settings),
+  ]
+}
+
+let libraries: [Target] = [
+  library("CAV", pkgConfig: "libavformat libavdevice libavcodec libswscale libswresample libavutil"),
+  library("CChafa", pkgConfig: "chafa", apt: "libchafa-dev"),
+  library("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+  .target(name: "CLinux", path: "Sources/C/CLinux"),
+  library("CNice", pkgConfig: "nice", apt: "libnice-dev"),
+  library("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+  library("COpus", pkgConfig: "opus", apt: "libopus-dev"),
+  library("CSRTP", pkgConfig: "libsrtp2", apt: "libsrtp2-dev"),
+  library("CVPX", pkgConfig: "vpx", apt: "libvpx-dev"),
+  library("CWebSockets", pkgConfig: "libwebsockets", apt: "libwebsockets-dev"),
+]
+
+// Lowest layer first: a module may depend only on those above its line in this list.
+// `scripts/check-layers` holds the numbers and fails on an import that points up.
+let modules: [Target] =
+  module("Base", ["CLinux"])
+  + module("SDP", ["Base"])
+  + module("OpenTokProtocol", ["Base", "COpenSSL"])
+  + module("RTP", ["Base"])
+  + module("Codecs", ["Base", "RTP", "COpus", "CVPX"])
+  + module("MediaIO", ["Base", "RTP", "Codecs", "CAV", "CLinux"])
+  + module("Peer", ["Base", "RTP", "SDP", "CNice", "COpenSSL", "CSRTP", "CLinux"])
+  + module(
+    "OTKit",
+    ["Base", "RTP", "SDP", "OpenTokProtocol", "Codecs", "MediaIO", "Peer", "CCurl", "CWebSockets", "CLinux"])
+  + module(
+    "SessionServer", ["Base", "OpenTokProtocol", "COpenSSL", "CWebSockets", "CLinux"],
+    resources: [.embedInCode("Resources")])
+  + module("CommandLineKit", ["Base"])
+  + module("Terminal", ["Base", "Codecs", "MediaIO", "CChafa", "CLinux"])
+
+let package = Package(
+  name: "otchat",
+  products: [
+    .executable(name: "otchat", targets: ["otchat"]),
+    .library(name: "OTKit", targets: ["OTKit"]),
+  ],
+  targets: libraries + modules + [
+    .target(
+      name: "TestSupport", dependencies: ["Base"], path: "Tests/TestSupport", resources: [.copy("Fixtures")],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "otchat",
+      dependencies: [
+        "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "SessionServer", "Terminal", "CLinux",
+        "Codecs", "MediaIO",
+      ],
+      swiftSettings: settings),
+  ],
+  swiftLanguageModes: [.v6]
+)

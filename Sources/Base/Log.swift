@@ -1,0 +1,50 @@
+import Glibc
+import Synchronization
+
+/// Diagnostics to stderr or a file. Off the media path: a call costs a lock and a write.
+/// What is logged must never hold a token or a secret.
+package enum Log {
+  package enum Level: Int, Comparable, Sendable {
+    case error, warning, info, debug, trace
+
+    package static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  private struct State {
+    var level = Level.warning
+    var descriptor: Int32? = 2
+  }
+
+  private static let state = Mutex(State())
+
+  package static var level: Level { state.withLock { $0.level } }
+
+  /// - Parameter descriptor: where lines go; nil throws them away.
+  package static func configure(level: Level, descriptor: Int32?) {
+    state.withLock { $0 = State(level: level, descriptor: descriptor) }
+  }
+
+  package static func write(_ level: Level, _ module: String, _ message: @autoclosure () -> String) {
+    let descriptor = state.withLock { level <= $0.level ? $0.descriptor : nil }
+    guard let descriptor else { return }
+    let microseconds = WallClock.microseconds()
+    let fraction = String(microseconds % 1_000_000 + 1_000_000).dropFirst()
+    let line = "\(microseconds / 1_000_000).\(fraction) \(level) \(module): \(message())\n"
+    line.utf8CString.withUnsafeBytes { bytes in
+      _ = Glibc.write(descriptor, bytes.baseAddress, bytes.count - 1)
+    }
+  }
+
+  package static func error(_ module: String, _ message: @autoclosure () -> String) {
+    write(.error, module, message())
+  }
+  package static func warning(_ module: String, _ message: @autoclosure () -> String) {
+    write(.warning, module, message())
+  }
+  package static func info(_ module: String, _ message: @autoclosure () -> String) {
+    write(.info, module, message())
+  }
+  package static func debug(_ module: String, _ message: @autoclosure () -> String) {
+    write(.debug, module, message())
+  }
+}

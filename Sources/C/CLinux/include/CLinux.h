@@ -1,0 +1,23 @@
+// What Glibc has and Swift's Glibc module hides (_GNU_SOURCE) or cannot import (macros, variadic
+// functions). It includes no header that the Glibc module includes too: two views of one struct clash.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Names the calling thread; 15 bytes are kept.
+void otchat_set_thread_name(const char *name);
+/// The terminal's size; false if `fd` is no terminal.
+bool otchat_window_size(int fd, int *columns, int *rows, int *pixel_width, int *pixel_height);
+/// eventfd(2), non-blocking, close-on-exec; -1 on failure.
+int otchat_eventfd(void);
+/// Semaphore that waits on CLOCK_MONOTONIC.
+typedef struct otchat_semaphore otchat_semaphore;
+otchat_semaphore *otchat_semaphore_new(unsigned value);
+void otchat_semaphore_free(otchat_semaphore *semaphore);
+void otchat_semaphore_post(otchat_semaphore *semaphore);
+/// False if CLOCK_MONOTONIC reached `nanoseconds` first.
+bool otchat_semaphore_wait(otchat_semaphore *semaphore, int64_t nanoseconds);
+/// CPU time of this process in microseconds, user and system.
+int64_t otchat_cpu_microseconds(void);
+/// O_NONBLOCK on a descriptor.
+void otchat_set_nonblocking(int fd, bool on);

@@ -1,0 +1,45 @@
+import Base
+
+/// A picture in I420 (planes Y, U, V; 8 bits; BT.601 limited range), immutable once shared.
+///
+/// One allocation holds the three planes; rows are `stride` bytes apart, a multiple of 32 so that SIMD
+/// code may run over their ends. Odd sizes: chroma planes are rounded up.
+package final class VideoFrame: @unchecked Sendable {
+  // Safe to share: it is filled before it leaves the thread that made it (`fill`), and read-only then.
+  package let width: Int
+  package let height: Int
+  package let strideY: Int
+  package let strideUV: Int
+  /// When the picture was taken (capture), or when it should be shown (playback).
+  package let time: Instant
+  private let memory: UnsafeMutableRawPointer
+
+  package var chromaWidth: Int { (width + 1) / 2 }
+  package var chromaHeight: Int { (height + 1) / 2 }
+
+  /// - Parameter fill: writes every visible byte of the three planes, with the strides above.
+  package init(
+    width: Int, height: Int, time: Instant,
+    fill: (
+      _ y: UnsafeMutablePointer<UInt8>, _ u: UnsafeMutablePointer<UInt8>, _ v: UnsafeMutablePointer<UInt8>,
+      _ strideY: Int, _ strideUV: Int
+    ) -> Void
+  ) {
+    precondition(width > 0 && height > 0 && width <= 16384 && height <= 16384)
+    self.width = width
+    self.height = height
+    self.time = time
+    strideY = (width + 31) & ~31
+    strideUV = ((width + 1) / 2 + 31) & ~31
+    let chroma = strideUV * ((height + 1) / 2)
+    memory = .allocate(byteCount: strideY * height + 2 * chroma, alignment: 32)
+    let y = memory.assumingMemoryBound(to: UInt8.self)
+    fill(y, y + strideY * height, y + strideY * height + chroma, strideY, strideUV)
+  }
+
+  deinit { memory.deallocate() }
+
+  package var y: UnsafePointer<UInt8> { UnsafePointer(memory.assumingMemoryBound(to: UInt8.self)) }
+  package var u: UnsafePointer<UInt8> { y + strideY * height }
+  package var v: UnsafePointer<UInt8> { u + strideUV * chromaHeight }
+}

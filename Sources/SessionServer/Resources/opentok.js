@@ -1,0 +1,1 @@
+// The browser library; to be written.
