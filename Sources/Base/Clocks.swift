@@ -32,7 +32,7 @@ package struct NTPTime: Hashable, Sendable {
   package init(unixMicroseconds microseconds: Int64) {
     let clamped = UInt64(max(0, microseconds))
     let seconds = clamped / 1_000_000 &+ 2_208_988_800
-    let fraction = (clamped % 1_000_000) << 32 / 1_000_000
+    let fraction = ((clamped % 1_000_000) << 32) / 1_000_000
     value = seconds << 32 | fraction
   }
 
@@ -42,7 +42,8 @@ package struct NTPTime: Hashable, Sendable {
   /// Microseconds since the Unix epoch; negative before it.
   package var unixMicroseconds: Int64 {
     let seconds = Int64(value >> 32) - 2_208_988_800
-    let fraction = Int64((value & 0xFFFF_FFFF) * 1_000_000 >> 32)
+    // Rounded up, so that what was made from whole microseconds comes back as it was.
+    let fraction = Int64(((value & 0xFFFF_FFFF) * 1_000_000 + 0xFFFF_FFFF) >> 32)
     return seconds * 1_000_000 + fraction
   }
 }
