@@ -1,0 +1,83 @@
+import Base
+import CVPX
+import Glibc
+
+/// Decodes VP8 (RFC 6386). Confined to one thread. Whatever a peer sends is decoded or refused; it never
+/// traps, and no packet makes it allocate more than a picture of `maximumPixels` needs.
+package final class VP8Decoder {
+  /// Larger pictures are refused: 4096x2304.
+  package static let maximumPixels = 4096 * 2304
+
+  private var context = vpx_codec_ctx_t()  // libvpx keeps its address: only ever used as &context
+  private var needsKeyFrame = true
+
+  package init() throws(CodecError) {
+    var configuration = vpx_codec_dec_cfg_t(threads: 1, w: 0, h: 0)
+    let status = vpx_codec_dec_init_ver(
+      &context, vpx_codec_vp8_dx(), &configuration, 0, Int32(VPX_DECODER_ABI_VERSION))
+    guard status == VPX_CODEC_OK else {
+      throw .unavailable(codec: "VP8", reason: String(cString: vpx_codec_err_to_string(status)))
+    }
+  }
+
+  deinit { vpx_codec_destroy(&context) }
+
+  /// - Parameters:
+  ///   - bytes: one whole frame.
+  ///   - time: becomes the picture's `time`.
+  /// - Returns: nil if the frame is not meant to be shown.
+  /// - Throws: `corruptPacket` or `keyFrameMissing`; from then on only a key frame is taken.
+  package func decode(_ bytes: [UInt8], time: Instant) throws(CodecError) -> VideoFrame? {
+    guard bytes.count > 3 else { throw fail(.corruptPacket) }
+    // RFC 6386, 9.1: the lowest bit is 0 for a key frame, whose size follows the start code.
+    if bytes[0] & 1 == 0 {
+      guard bytes.count >= 10, bytes[3] == 0x9D, bytes[4] == 0x01, bytes[5] == 0x2A else {
+        throw fail(.corruptPacket)
+      }
+      let width = Int(bytes[6]) | Int(bytes[7] & 0x3F) << 8
+      let height = Int(bytes[8]) | Int(bytes[9] & 0x3F) << 8
+      guard width > 0, height > 0, width * height <= Self.maximumPixels else { throw fail(.corruptPacket) }
+    } else if needsKeyFrame {
+      throw .keyFrameMissing
+    }
+    let status = bytes.withUnsafeBufferPointer {
+      vpx_codec_decode(&context, $0.baseAddress, UInt32($0.count), nil, 0)
+    }
+    guard status == VPX_CODEC_OK else { throw fail(.corruptPacket) }
+    var damaged: Int32 = 0
+    vpx_codec_control_VP8D_GET_FRAME_CORRUPTED(
+      &context, Int32(VP8D_GET_FRAME_CORRUPTED.rawValue), &damaged)
+    guard damaged == 0 else { throw fail(.corruptPacket) }
+    needsKeyFrame = false
+
+    var iterator: vpx_codec_iter_t?
+    guard let image = vpx_codec_get_frame(&context, &iterator) else { return nil }
+    return Self.copy(image.pointee, time)
+  }
+
+  private func fail(_ error: CodecError) -> CodecError {
+    needsKeyFrame = true
+    return error
+  }
+
+  private static func copy(_ image: vpx_image_t, _ time: Instant) -> VideoFrame? {
+    let width = Int(image.d_w)
+    let height = Int(image.d_h)
+    guard width > 0, height > 0, let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
+    else { return nil }
+    return VideoFrame(width: width, height: height, time: time) { toY, toU, toV, strideY, strideUV in
+      copyPlane(y, Int(image.stride.0), toY, strideY, width, height)
+      copyPlane(u, Int(image.stride.1), toU, strideUV, (width + 1) / 2, (height + 1) / 2)
+      copyPlane(v, Int(image.stride.2), toV, strideUV, (width + 1) / 2, (height + 1) / 2)
+    }
+  }
+
+  private static func copyPlane(
+    _ source: UnsafePointer<UInt8>, _ sourceStride: Int, _ target: UnsafeMutablePointer<UInt8>,
+    _ targetStride: Int, _ width: Int, _ height: Int
+  ) {
+    for row in 0..<height {
+      memcpy(target + row * targetStride, source + row * sourceStride, width)
+    }
+  }
+}
