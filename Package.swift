@@ -68,6 +68,9 @@ let package = Package(
         "Codecs", "MediaIO",
       ],
       swiftSettings: settings),
+    .testTarget(
+      name: "otchatTests", dependencies: ["otchat", "CommandLineKit", "TestSupport"],
+      resources: [.copy("Fixtures")], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,72 @@
+import CommandLineKit
+
+/// The command line of `otchat`: parser, help, manual page and completions come from these declarations.
+enum Commands {
+  static let version = "0.1.0"
+
+  static let program = Program(
+    name: "otchat", version: version,
+    summary: "video chat in a terminal: an OpenTok client with the session server built in",
+    commands: [
+      connect, serve, devices, tokenCreate, tokenInspect,
+      archive("start"), archive("stop"), archive("list"), archive("view"), archive("delete"),
+      run, load, doctor, completions, manual,
+    ],
+    sections: [keys, lines, exitStatus, environment, files])
+
+  /// Groups of flags, in the order of help.
+  enum Group {
+    static let credentials = "Session"
+    static let publishing = "Publishing"
+    static let subscribing = "Subscribing"
+    static let screen = "Display"
+    static let script = "Scripts and CI"
+    static let network = "Network"
+    static let server = "Server"
+    static let access = "Access"
+    static let token = "Token"
+    static let logging = "Logging"
+  }
+
+  /// Flags that every command with a life of its own has.
+  static let logging: [Flag] = [
+    Flag(
+      "verbose", short: "v", repeatable: true, configurable: false, group: Group.logging,
+      "say more about what happens; twice: still more"),
+    Flag("quiet", short: "q", configurable: false, group: Group.logging, "say nothing but errors"),
+    Flag(
+      "log-file", .file("FILE"), default: .described("stderr, unless the picture is there"),
+      group: Group.logging, "where diagnostics go"),
+  ]
+
+  static let completions = Command(
+    "completions", summary: "Print completions for a shell",
+    operands: [
+      Operand("SHELL", "bash, zsh or fish", choices: Shell.allCases.map(\.rawValue))
+    ],
+    examples: [Example("eval \"$(otchat completions bash)\"", "complete in this shell")])
+
+  static let manual = Command("man", summary: "Print the manual page, in roff", hidden: true)
+
+  static let devices = Command(
+    "devices", summary: "List cameras, microphones, speakers and screens",
+    flags: [Flag("json", group: Group.script, availability: .notYet, "as JSON")], availability: .notYet)
+
+  static func archive(_ action: String) -> Command {
+    let summaries = [
+      "start": "Start an archive of a session", "stop": "Stop an archive",
+      "list": "List a session's archives",
+      "view": "Show an archive", "delete": "Delete an archive",
+    ]
+    return Command("archive", action, summary: summaries[action] ?? action, availability: .notYet)
+  }
+
+  static let run = Command(
+    "run", summary: "Play a scenario of scripted participants",
+    operands: [Operand("SCENARIO.json", "the scenario")], availability: .notYet)
+
+  static let load = Command("load", summary: "Load a session and print a table", availability: .notYet)
+
+  static let doctor = Command(
+    "doctor", summary: "Tell what this machine and network can do", availability: .notYet)
+}

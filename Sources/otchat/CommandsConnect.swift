@@ -1,0 +1,207 @@
+import CommandLineKit
+
+extension Commands {
+  static let connect = Command(
+    "connect", summary: "Join a session, publish, subscribe, chat",
+    description: [
+      """
+      Credentials, the first that are given: --api-key with --session-id and --token; --server; the \
+      configuration file; the environment. With none of them an otchat server on 127.0.0.1:8080 is used if \
+      one answers; otherwise the embedded server is started there, and the page's URL for others is printed.
+      """,
+      """
+      Keys: m mute microphone, s mute what is heard, c next camera, v camera off, Tab next stream, t chat, \
+      i statistics, f filter, ? help, q leave. When standard input is no terminal it takes commands, one a \
+      line: mute-mic, unmute-mic, toggle-mic (the same with subscriber and camera), swap-camera, say TEXT, \
+      signal TYPE DATA, archive start|stop, quit.
+      """,
+    ],
+    flags: sessionFlags + publishingFlags + subscribingFlags + displayFlags + scriptFlags + networkFlags
+      + logging,
+    examples: [
+      Example("otchat connect", "a call: the printed URL is for the other one's browser"),
+      Example(
+        "otchat connect --server https://example.org --video-source test --audio-source tone --render none "
+          + "--events - --duration 10", "a scripted participant"),
+    ])
+
+  private static let sessionFlags: [Flag] = [
+    Flag(
+      "api-key", .text("KEY"), environment: "OTCHAT_API_KEY", group: Group.credentials,
+      "the project's API key"),
+    Flag(
+      "session-id", .text("ID"), environment: "OTCHAT_SESSION_ID", group: Group.credentials,
+      "the session to join"),
+    Flag(
+      "token", .text("TOKEN"), environment: "OTCHAT_TOKEN", secret: true, group: Group.credentials,
+      "the token for the session"),
+    Flag(
+      "server", .text("URL"), environment: "OTCHAT_SERVER", group: Group.credentials,
+      "an app server: credentials come from URL/session; a URL that names an endpoint is used as it is"),
+    Flag("room", .text("NAME"), group: Group.credentials, "take the credentials from URL/room/NAME"),
+    Flag(
+      "api-url", .text("URL"),
+      default: .described("the server's answer, else the server if it is an otchat, else OpenTok's"),
+      group: Group.credentials, "the OpenTok API, for session info"),
+    Flag(
+      "config", .file("FILE"), default: .described("./otchat.json, $XDG_CONFIG_HOME/otchat/config.json"),
+      configurable: false, group: Group.credentials, "defaults for these flags, as in Config.example.json"),
+  ]
+
+  private static let publishingFlags: [Flag] = [
+    Flag(
+      "name", .text("TEXT"), default: .described("user@host"), group: Group.publishing,
+      "the published stream's name"),
+    Flag("no-publish", group: Group.publishing, "only subscribe"),
+    Flag(
+      "mic", negatable: true, default: .value("true"), group: Group.publishing,
+      "start with the microphone on, or muted"),
+    Flag(
+      "camera", negatable: true, default: .value("true"), group: Group.publishing,
+      "start with video on, or off"),
+    Flag(
+      "video-source", .choice("SPEC", videoSources), repeatable: true, default: .described("test"),
+      group: Group.publishing, "what is sent; several are what swap-camera cycles through"),
+    Flag(
+      "audio-source", .choice("SPEC", audioSources), default: .described("silence"), group: Group.publishing,
+      "what is said"),
+    Flag(
+      "resolution", .size("WxH", 16...4096), default: .value("640x480"), group: Group.publishing,
+      "size of the sent picture"),
+    Flag(
+      "frame-rate", .integer("N", 1...60), default: .value("30"), group: Group.publishing,
+      "pictures a second, at most"),
+    Flag(
+      "video-bitrate", .integer("KBPS", 30...20_000), default: .described("adaptive"),
+      group: Group.publishing,
+      "kbit/s of video, at most"),
+    Flag(
+      "audio-bitrate", .integer("KBPS", 6...510), default: .value("40"), group: Group.publishing,
+      "kbit/s of audio"),
+    Flag("stereo", group: Group.publishing, availability: .notYet, "two audio channels"),
+    Flag("dtx", group: Group.publishing, "send next to nothing while there is silence"),
+    Flag("screen", group: Group.publishing, availability: .notYet, "publish a screen-sharing stream"),
+    Flag(
+      "no-aec", group: Group.publishing, availability: .notYet, "no echo cancelling and noise suppression"),
+    Flag("push-to-talk", group: Group.publishing, availability: .notYet, "speak while the space bar is held"),
+  ]
+
+  private static let videoSources: [Choice] = [
+    Choice("camera", "a camera", parameter: .optional("NAME|N|/dev/videoN"), availability: .notYet),
+    Choice("screen", "an X11 screen", parameter: .optional("DISPLAY"), availability: .notYet),
+    Choice("test", "a moving test pattern with the time"),
+    Choice("noise", "noise"),
+    Choice("black", "a black picture"),
+    Choice(
+      "file", "a file of any format, in a loop; once with ?once at its end", parameter: .required("PATH")),
+    Choice("none", "no video"),
+  ]
+
+  private static let audioSources: [Choice] = [
+    Choice("mic", "a microphone", parameter: .optional("NAME"), availability: .notYet),
+    Choice("tone", "a sine tone, 440 Hz if nothing else is said", parameter: .optional("HZ")),
+    Choice("noise", "noise"),
+    Choice("silence", "silence"),
+    Choice(
+      "file", "a file of any format, in a loop; once with ?once at its end", parameter: .required("PATH")),
+    Choice("none", "no audio"),
+  ]
+
+  private static let subscribingFlags: [Flag] = [
+    Flag(
+      "subscribe",
+      .choice(
+        "WHICH",
+        [
+          Choice("first", "the first stream of somebody else, and when it ends the next one there is"),
+          Choice("all", "every stream of others"),
+          Choice("self", "the own stream, back from the network"),
+          Choice("none", "nothing"),
+          Choice("name", "streams of that name", parameter: .required("TEXT")),
+        ]), default: .value("first"), group: Group.subscribing, "what is received"),
+    Flag("mute-subscriber", group: Group.subscribing, "start with received audio muted"),
+    Flag(
+      "audio-sink",
+      .choice(
+        "SPEC",
+        [
+          Choice("speaker", "a loudspeaker", parameter: .optional("NAME"), availability: .notYet),
+          Choice("null", "nowhere"),
+          Choice("file", "a WAV file", parameter: .required("PATH.wav")),
+        ]), default: .described("null"), group: Group.subscribing, "where received audio goes"),
+    Flag(
+      "record", .directory("DIR"), group: Group.subscribing, availability: .notYet,
+      "record what is received, a WebM file a stream"),
+    Flag(
+      "snapshot", .file("FILE.png"), group: Group.subscribing, availability: .notYet,
+      "save one received picture, then leave"),
+    Flag(
+      "after", .number("SECONDS", 0...86_400), group: Group.subscribing, availability: .notYet,
+      "wait with the snapshot"),
+  ]
+
+  private static let displayFlags: [Flag] = [
+    Flag(
+      "render",
+      .choice(
+        "HOW",
+        [
+          Choice("auto", "what the terminal can do; none if standard output is no terminal"),
+          Choice("kitty", "the kitty graphics protocol", availability: .notYet),
+          Choice("sixel", "sixel graphics", availability: .notYet),
+          Choice("symbols", "Unicode block symbols in colour"),
+          Choice("ascii", "ASCII characters"),
+          Choice("none", "no picture and no keys"),
+        ]), default: .value("auto"), group: Group.screen, "how pictures are shown"),
+    Flag(
+      "filter",
+      .choice(
+        "NAME", [Choice("none", "the picture as it is"), Choice("mono", "shades of grey")]),
+      default: .value("none"), group: Group.screen, "what is done to shown pictures; f goes to the next"),
+    Flag("self-view", group: Group.screen, "the own picture in a corner"),
+  ]
+
+  private static let scriptFlags: [Flag] = [
+    Flag(
+      "say", .text("TEXT"), repeatable: true, configurable: false, group: Group.script,
+      "send a chat line once connected"),
+    Flag(
+      "signal", .pair("TYPE=DATA"), repeatable: true, configurable: false, group: Group.script,
+      "send a signal once connected"),
+    Flag(
+      "to", .text("CONNECTION"), configurable: false, group: Group.script,
+      "send what --say and --signal send to one connection only"),
+    Flag(
+      "duration", .number("SECONDS", 0...31_536_000), group: Group.script,
+      "leave that long after being connected"),
+    Flag("until", .text("EVENT"), configurable: false, group: Group.script, "leave when the event comes"),
+    Flag(
+      "expect", .text("EXPR"), repeatable: true, configurable: false, group: Group.script,
+      "check when leaving, and exit with 1 if it does not hold: 'subscriber.video.framesPerSecond >= 15', "
+        + "'event signal within 5s'"),
+    Flag(
+      "events", .file("FILE"), group: Group.script,
+      "write events as JSON Lines; - is standard output, without a picture there"),
+    Flag(
+      "stats", .number("SECONDS", 0.1...3600), group: Group.script,
+      "a stats event each so often, and a last one on leaving"),
+    Flag(
+      "junit", .file("FILE"), configurable: false, group: Group.script, availability: .notYet,
+      "write the results of --expect as a JUnit report"),
+    Flag(
+      "count", .integer("N", 1...1000), configurable: false, group: Group.script, availability: .notYet,
+      "that many participants in one process"),
+  ]
+
+  private static let networkFlags: [Flag] = [
+    Flag(
+      "timeout", .number("SECONDS", 0.1...600), default: .value("10"), group: Group.network,
+      "for each step of connecting"),
+    Flag(
+      "ice-server", .text("URL"), repeatable: true, group: Group.network,
+      "a STUN or TURN server besides the session's: stun:HOST:PORT, turn:USER:PASSWORD@HOST:PORT"),
+    Flag("relay-only", group: Group.network, "media goes through TURN only"),
+    Flag("ca", .file("FILE"), group: Group.network, "certificates (PEM) to trust besides the system's"),
+    Flag("insecure", group: Group.network, "accept any TLS certificate"),
+  ]
+}

@@ -1,0 +1,101 @@
+import CommandLineKit
+
+extension Commands {
+  static let serve = Command(
+    "serve", summary: "Run the session server: credentials, signalling and the browser page",
+    description: [
+      "It is ready when it prints 'listening on URL'; that URL in a browser is a peer. SIGTERM ends it."
+    ],
+    flags: serverFlags + accessFlags + logging,
+    examples: [
+      Example("otchat serve", "on this machine only"),
+      Example("otchat serve --host 0.0.0.0 --tls --open", "for everybody in the local network"),
+    ])
+
+  private static let serverFlags: [Flag] = [
+    Flag(
+      "host", .text("ADDRESS"), default: .value("127.0.0.1"), configurable: false, group: Group.server,
+      "the address to listen on"),
+    Flag(
+      "port", .integer("N", 0...65_535), default: .value("8080"), configurable: false, group: Group.server,
+      "the port to listen on; 0 takes a free one"),
+    Flag(
+      "public-url", .text("URL"), default: .described("the address it listens on"), configurable: false,
+      group: Group.server, "the server's URL as clients reach it, behind a proxy"),
+    Flag(
+      "tls", configurable: false, group: Group.server, "TLS with a self-signed certificate, made on first use"
+    ),
+    Flag(
+      "tls-cert", .file("FILE"), configurable: false, group: Group.server, "TLS with this certificate (PEM)"),
+    Flag("tls-key", .file("FILE"), configurable: false, group: Group.server, "the certificate's key (PEM)"),
+    Flag(
+      "turn-url", .text("URL"), configurable: false, group: Group.server,
+      "the TURN server that clients are told"),
+    Flag(
+      "turn-secret", .text("SECRET"), configurable: false, secret: true, group: Group.server,
+      "the secret shared with the TURN server"),
+    Flag(
+      "archive-dir", .directory("DIR"), configurable: false, group: Group.server, availability: .notYet,
+      "where archives are kept"),
+    Flag(
+      "events", .file("FILE"), configurable: false, group: Group.server,
+      "write events as JSON Lines; - is standard output"),
+    Flag("daemon", configurable: false, group: Group.server, "go on in the background once it listens"),
+    Flag("pid-file", .file("FILE"), configurable: false, group: Group.server, "write the process id there"),
+  ]
+
+  private static let accessFlags: [Flag] = [
+    Flag(
+      "api-key", .text("KEY"), default: .described("made once and kept"), environment: "OTCHAT_API_KEY",
+      configurable: false, group: Group.access, "the project's API key"),
+    Flag(
+      "api-secret", .text("SECRET"), default: .described("made once and kept"),
+      environment: "OTCHAT_API_SECRET", configurable: false, secret: true, group: Group.access,
+      "the secret that signs tokens; a process list shows flags, not the environment"),
+    Flag(
+      "access-key", .text("KEY"), configurable: false, secret: true, group: Group.access,
+      "asked of /session and the archive routes when the host is not loopback"),
+    Flag("open", configurable: false, group: Group.access, "ask for no access key"),
+  ]
+
+  static let tokenCreate = Command(
+    "token", "create", summary: "Make a token for a session, offline",
+    flags: [
+      Flag(
+        "api-key", .text("KEY"), environment: "OTCHAT_API_KEY", configurable: false, group: Group.token,
+        "the project's API key"),
+      Flag(
+        "api-secret", .text("SECRET"), environment: "OTCHAT_API_SECRET", configurable: false, secret: true,
+        group: Group.token, "the project's secret; a process list shows flags, not the environment"),
+      Flag(
+        "session-id", .text("ID"), environment: "OTCHAT_SESSION_ID", configurable: false, group: Group.token,
+        "the session"),
+      Flag(
+        "role",
+        .choice(
+          "ROLE",
+          [
+            Choice("subscriber", "may subscribe and signal"),
+            Choice("publisher", "may publish too"),
+            Choice("moderator", "may also mute and disconnect others"),
+          ]), default: .value("publisher"), configurable: false, group: Group.token, "what the holder may do"),
+      Flag(
+        "expires-in", .integer("SECONDS", 1...2_592_000), default: .value("86400"), configurable: false,
+        group: Group.token, "how long it is valid"),
+      Flag(
+        "data", .text("TEXT"), configurable: false, group: Group.token,
+        "connection data that others in the session see"),
+      Flag(
+        "format", .choice("FORMAT", [Choice("t1", "OpenTok's own"), Choice("jwt", "a JSON Web Token")]),
+        default: .value("t1"), configurable: false, group: Group.token, "how it is written"),
+    ])
+
+  static let tokenInspect = Command(
+    "token", "inspect", summary: "Tell what a token or a session id says, offline",
+    operands: [Operand("TOKEN", "a token or a session id; - reads it from standard input")],
+    flags: [
+      Flag(
+        "api-secret", .text("SECRET"), environment: "OTCHAT_API_SECRET", configurable: false, secret: true,
+        group: Group.token, "check the signature, too")
+    ])
+}
