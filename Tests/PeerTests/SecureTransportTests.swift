@@ -18,6 +18,8 @@ private final class Link {
   let left = End(), right = End()
   /// Whether a datagram arrives: called with its sender and number.
   var passes: (_ fromLeft: Bool, _ number: Int) -> Bool = { _, _ in true }
+  /// What arrives in a datagram's place.
+  var split: (_ fromLeft: Bool, _ datagram: [UInt8]) -> [[UInt8]] = { [$1] }
 
   init(left: Certificate, right: Certificate) {
     self.left.transport = make(left, from: self.left, to: self.right)
@@ -31,7 +33,7 @@ private final class Link {
       transmit: { [unowned self] datagram in
         from.sent.append(Array(datagram))
         guard passes(fromLeft, from.sent.count - 1) else { return true }
-        deliver(Array(datagram), to: to)
+        for part in split(fromLeft, Array(datagram)) { deliver(part, to: to) }
         return true
       },
       events: { from.events.append($0) }, packets: { packet, _ in from.packets.append(Array(packet)) })
@@ -111,6 +113,32 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
     link.passes = { _, number in !lost.contains(number) }
     link.start()
     try await eventually("handshake") { link.areConnected }
+  }
+
+  /// Chromium's ClientHello, with a post-quantum key share, needs two datagrams.
+  @Test(arguments: [false, true])
+  func clientHelloInTwoDatagramsInAnyOrder(isReversed: Bool) async throws {
+    let link = Link(left: certificates.0, right: certificates.1)
+    var number: UInt8 = 40
+    link.split = { fromLeft, datagram in
+      guard fromLeft, datagram[0] == 22, datagram[13] == 1 else { return [datagram] }
+      let body = Array(datagram[25...])
+      let parts = [(0, body.count / 2), (body.count / 2, body.count)].map { start, end -> [UInt8] in
+        number += 1  // record sequence numbers that the client does not use, within the replay window
+        let size = end - start
+        var part = Array(datagram[0..<10])
+        part += [number, UInt8((size + 12) >> 8), UInt8((size + 12) & 255)]
+        part += datagram[13..<19]
+        part += [0, UInt8(start >> 8), UInt8(start & 255)]
+        part += [0, UInt8(size >> 8), UInt8(size & 255)]
+        part += body[start..<end]
+        return part
+      }
+      return isReversed ? parts.reversed() : parts
+    }
+    link.start()
+    try await eventually("handshake") { link.areConnected }
+    #expect(number == 42)
   }
 
   @Test(arguments: 1...4)

@@ -1,0 +1,283 @@
+import Base
+import CNice
+
+/// One generation of ICE (RFC 8445, full, trickle by RFC 8838): gathers candidates, finds a path, keeps
+/// the other side's consent (RFC 7675) and carries datagrams. A restart is a new transport.
+@NetworkActor
+final class ICETransport {
+  /// The names of the W3C's RTCIceTransportState.
+  enum State: String, Sendable {
+    case new, checking, connected, completed, failed, closed
+  }
+
+  enum Event {
+    /// A candidate of ours: `candidate:…`.
+    case candidate(String)
+    case gatheringComplete
+    case stateChanged(State)
+    /// The path in use, each end as `type address:port`.
+    case selectedPair(local: String, remote: String)
+  }
+
+  struct Configuration: Sendable {
+    var servers: [PeerConnection.ICEServer] = []
+    /// Only candidates of TURN servers.
+    var relayOnly = false
+    /// Candidates on the loopback interface even if there are other interfaces; without others they are
+    /// always made.
+    var includesLoopback = false
+  }
+
+  static let maximumAddresses = 16
+  private static let maximumRelays = 4
+  private static let maximumRemoteCandidates = Int(NICE_AGENT_MAX_REMOTE_CANDIDATES)
+  private static let maximumCandidateLength = 1024
+  private static let component: UInt32 = 1
+
+  let userFragment: String
+  let password: String
+  private(set) var state = State.new
+  private(set) var selectedPair: (local: String, remote: String)?
+  /// Remote candidates that were of no use: TCP, mDNS names, unreadable, or too many.
+  private(set) var ignoredCandidates = 0
+
+  private let configuration: Configuration
+  private let events: (Event) -> Void
+  private let received: (UnsafeMutableRawBufferPointer, Instant) -> Void
+  private let agent: UnsafeMutableRawPointer  // GObject, one reference is ours until `close`
+  private let stream: UInt32
+  private var remoteCandidates = 0
+  private var isGathering = false
+
+  private var niceAgent: OpaquePointer { OpaquePointer(agent) }
+
+  /// - Parameters:
+  ///   - isControlling: the side that made the offer (RFC 8445, 6.1.1).
+  ///   - received: called with each datagram that is not ICE's own; its memory may be written to and is
+  ///     valid during the call only.
+  init(
+    configuration: Configuration, isControlling: Bool, events: @escaping (Event) -> Void,
+    received: @escaping (UnsafeMutableRawBufferPointer, Instant) -> Void
+  ) throws(PeerError) {
+    let options = NiceAgentOption(
+      rawValue: NICE_AGENT_OPTION_ICE_TRICKLE.rawValue | NICE_AGENT_OPTION_CONSENT_FRESHNESS.rawValue)
+    guard
+      let agent = nice_agent_new_full(
+        NetworkThread.shared.context.pointer, NICE_COMPATIBILITY_RFC5245, options)
+    else { throw .library("libnice: nice_agent_new_full") }
+    let object = UnsafeMutableRawPointer(agent)
+    otchat_set_boolean(object, "upnp", 0)  // 200 ms of waiting for routers that do not answer
+    otchat_set_boolean(object, "ice-tcp", 0)
+    otchat_set_uint(object, "idle-timeout", 2000)  // ms from the last failed check to `failed`
+    otchat_set_boolean(object, "controlling-mode", isControlling ? 1 : 0)
+    otchat_set_boolean(object, "force-relay", configuration.relayOnly ? 1 : 0)
+    let stream = nice_agent_add_stream(agent, 1)
+    var fragment: UnsafeMutablePointer<CChar>?
+    var password: UnsafeMutablePointer<CChar>?
+    guard stream > 0, nice_agent_get_local_credentials(agent, stream, &fragment, &password) != 0,
+      let fragment, let password
+    else {
+      g_object_unref(object)
+      throw .library("libnice: nice_agent_add_stream")
+    }
+    defer {
+      g_free(fragment)
+      g_free(password)
+    }
+    self.configuration = configuration
+    self.events = events
+    self.received = received
+    self.agent = object
+    self.stream = stream
+    userFragment = String(cString: fragment)
+    self.password = String(cString: password)
+    configureServers()
+    connectCallbacks()
+  }
+
+  isolated deinit { close() }
+
+  /// Starts gathering; candidates come as events, some during this call.
+  func gather() throws(PeerError) {
+    guard !isGathering, state != .closed else { return }
+    isGathering = true
+    for var address in Self.localAddresses(includesLoopback: configuration.includesLoopback) {
+      nice_agent_add_local_address(niceAgent, &address)
+    }
+    guard nice_agent_gather_candidates(niceAgent, stream) != 0 else {
+      throw .library("libnice: no candidate on any interface")
+    }
+  }
+
+  /// - Returns: false if libnice refuses them (RFC 8839, 5.4 has the lengths).
+  func setRemote(userFragment: String, password: String) -> Bool {
+    guard state != .closed, (4...256).contains(userFragment.utf8.count),
+      (22...256).contains(password.utf8.count)
+    else { return false }
+    return nice_agent_set_remote_credentials(niceAgent, stream, userFragment, password) != 0
+  }
+
+  /// Takes in a candidate of the other side, `candidate:…`. Names ending in `.local` are left out: their
+  /// owner's checks reach us and make a peer-reflexive candidate, and resolving strangers' names would tell
+  /// the local network about them.
+  func addRemoteCandidate(_ candidate: String) {
+    guard state != .closed else { return }
+    guard remoteCandidates < Self.maximumRemoteCandidates,
+      candidate.utf8.count <= Self.maximumCandidateLength,
+      !candidate.utf8.contains(where: { $0 < 32 }),
+      let parsed = nice_agent_parse_remote_candidate_sdp(niceAgent, stream, "a=\(candidate)")
+    else {
+      ignoredCandidates &+= 1
+      return
+    }
+    defer { nice_candidate_free(parsed) }
+    guard parsed.pointee.transport == NICE_CANDIDATE_TRANSPORT_UDP,
+      parsed.pointee.component_id == Self.component
+    else {
+      ignoredCandidates &+= 1
+      return
+    }
+    var node = GSList(data: UnsafeMutableRawPointer(parsed), next: nil)
+    if nice_agent_set_remote_candidates(niceAgent, stream, Self.component, &node) > 0 {
+      remoteCandidates += 1
+    } else {
+      ignoredCandidates &+= 1
+    }
+  }
+
+  /// The other side has no more candidates, so that all of them failing is final.
+  func endRemoteCandidates() {
+    guard state != .closed else { return }
+    nice_agent_peer_candidate_gathering_done(niceAgent, stream)
+  }
+
+  /// Sends one datagram on the selected path, without blocking. False if there is none or it is congested.
+  func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
+    guard state != .closed, let bytes = datagram.baseAddress else { return false }
+    let sent = nice_agent_send(
+      niceAgent, stream, Self.component, UInt32(clamping: datagram.count),
+      bytes.assumingMemoryBound(to: CChar.self))
+    return sent == datagram.count
+  }
+
+  /// Ends everything; no event follows. TURN allocations are given back in the background.
+  func close() {
+    guard state != .closed else { return }
+    state = .closed
+    otchat_disconnect_signals(agent, Unmanaged.passUnretained(self).toOpaque())
+    nice_agent_attach_recv(niceAgent, stream, Self.component, NetworkThread.shared.context.pointer, nil, nil)
+    // libnice drops our reference in the callback, which comes on this thread's loop, never from within
+    // this call's caller's callback.
+    nice_agent_close_async(niceAgent, { agent, _, _ in g_object_unref(agent) }, nil)
+  }
+
+  private func configureServers() {
+    var hasSTUN = false
+    var relays = 0
+    for server in configuration.servers {
+      for url in server.urls.compactMap({ ICEServerURL($0) }) {
+        switch url.scheme {
+        case .stun where !hasSTUN:
+          hasSTUN = true
+          otchat_set_string(agent, "stun-server", url.host)
+          otchat_set_uint(agent, "stun-server-port", UInt32(url.port))
+        case .turn where relays < Self.maximumRelays:
+          relays += 1
+          nice_agent_set_relay_info(
+            niceAgent, stream, Self.component, url.host, UInt32(url.port), server.username ?? "",
+            server.credential ?? "",
+            url.transport == .udp ? NICE_RELAY_TYPE_TURN_UDP : NICE_RELAY_TYPE_TURN_TCP)
+        case .stun, .turn: Log.debug("ice", "one server too many is not used: \(url.scheme) \(url.host)")
+        case .stuns, .turns: Log.info("ice", "\(url.scheme) servers are not supported: \(url.host)")
+        }
+      }
+    }
+  }
+
+  // MARK: Callbacks
+  // libnice calls back on the network thread only, as it runs on its context. `self` is passed unretained:
+  // `close`, which `deinit` calls on this same thread, takes every callback away before `self` can go.
+
+  private func connectCallbacks() {
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    let onState:
+      @convention(c) (UnsafeMutableRawPointer?, UInt32, UInt32, UInt32, UnsafeMutableRawPointer?) -> Void
+    onState = { _, _, _, state, me in ICETransport.with(me) { $0.stateChanged(NiceComponentState(state)) } }
+    connect("component-state-changed", unsafeBitCast(onState, to: GCallback.self), me)
+
+    let onCandidate:
+      @convention(c) (
+        UnsafeMutableRawPointer?, UnsafeMutablePointer<NiceCandidate>?, UnsafeMutableRawPointer?
+      ) -> Void
+    onCandidate = { _, candidate, me in
+      guard let candidate else { return }
+      nonisolated(unsafe) let borrowed = candidate  // stays on this thread, used during the call only
+      ICETransport.with(me) { $0.gathered(borrowed) }
+    }
+    connect("new-candidate-full", unsafeBitCast(onCandidate, to: GCallback.self), me)
+
+    let onDone: @convention(c) (UnsafeMutableRawPointer?, UInt32, UnsafeMutableRawPointer?) -> Void
+    onDone = { _, _, me in ICETransport.with(me) { $0.events(.gatheringComplete) } }
+    connect("candidate-gathering-done", unsafeBitCast(onDone, to: GCallback.self), me)
+
+    let onPair:
+      @convention(c) (
+        UnsafeMutableRawPointer?, UInt32, UInt32, UnsafeMutablePointer<NiceCandidate>?,
+        UnsafeMutablePointer<NiceCandidate>?, UnsafeMutableRawPointer?
+      ) -> Void
+    onPair = { _, _, _, local, remote, me in
+      guard let local, let remote else { return }
+      let pair = (ICETransport.text(local), ICETransport.text(remote))
+      ICETransport.with(me) { $0.selected(local: pair.0, remote: pair.1) }
+    }
+    connect("new-selected-pair-full", unsafeBitCast(onPair, to: GCallback.self), me)
+
+    nice_agent_attach_recv(
+      niceAgent, stream, Self.component, NetworkThread.shared.context.pointer,
+      { _, _, _, count, bytes, me in
+        let now = MonotonicClock.now()
+        // libnice's own buffer for this datagram, not read again by it.
+        nonisolated(unsafe) let datagram = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
+        ICETransport.with(me) { $0.received(datagram, now) }
+      }, me)
+  }
+
+  private func connect(_ signal: String, _ callback: @escaping GCallback, _ me: UnsafeMutableRawPointer) {
+    g_signal_connect_data(agent, signal, callback, me, nil, GConnectFlags(rawValue: 0))
+  }
+
+  private nonisolated static func with(
+    _ pointer: UnsafeMutableRawPointer?, _ body: @NetworkActor (ICETransport) -> Void
+  ) {
+    guard let pointer else { return }
+    nonisolated(unsafe) let me = pointer
+    NetworkActor.assumeIsolated { body(Unmanaged<ICETransport>.fromOpaque(me).takeUnretainedValue()) }
+  }
+
+  private func stateChanged(_ component: NiceComponentState) {
+    let next: State
+    switch component {
+    case NICE_COMPONENT_STATE_CONNECTING: next = .checking
+    case NICE_COMPONENT_STATE_CONNECTED: next = .connected
+    case NICE_COMPONENT_STATE_READY: next = .completed
+    case NICE_COMPONENT_STATE_FAILED: next = .failed
+    default: return
+    }
+    guard next != state else { return }
+    state = next
+    events(.stateChanged(next))
+  }
+
+  private func gathered(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
+    guard !configuration.relayOnly || candidate.pointee.type == NICE_CANDIDATE_TYPE_RELAYED,
+      let text = nice_agent_generate_local_candidate_sdp(niceAgent, candidate)
+    else { return }
+    defer { g_free(text) }
+    events(.candidate(String(String(cString: text).trimmingPrefix("a="))))
+  }
+
+  private func selected(local: String, remote: String) {
+    selectedPair = (local, remote)
+    events(.selectedPair(local: local, remote: remote))
+  }
+}
