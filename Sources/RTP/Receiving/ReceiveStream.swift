@@ -1,0 +1,89 @@
+import Base
+
+/// A stream that we receive: what was negotiated, the source it is bound to now, and its counters.
+final class ReceiveStream {
+  enum PayloadKind: UInt8 {
+    case unknown, media, retransmission
+  }
+
+  let id: StreamID
+  let configuration: ReceiveStreamConfiguration
+  let midBytes: [UInt8]?
+  /// By payload type.
+  private var payloadKinds = [PayloadKind](repeating: .unknown, count: 128)
+  /// The sources bound now, or named in the description.
+  var ssrc: UInt32?
+  var rtxSSRC: UInt32?
+  var reception: ReceptionStatistics?
+  var rtxReception: ReceptionStatistics?
+  var timestamps = TimestampUnwrapper()
+  var video: VideoReceiver?
+  var keyFrameRequester = KeyFrameRequester()
+  var lastPacket: Instant?
+  var statistics: InboundRTPStatistics
+
+  init(id: StreamID, configuration: ReceiveStreamConfiguration) {
+    self.id = id
+    self.configuration = configuration
+    midBytes = configuration.mid.map { Array($0.utf8) }
+    for type in configuration.payloadTypes { payloadKinds[Int(type & 0x7F)] = .media }
+    for type in configuration.rtxPayloadTypes.keys { payloadKinds[Int(type & 0x7F)] = .retransmission }
+    ssrc = configuration.ssrc
+    rtxSSRC = configuration.rtxSSRC
+    statistics = InboundRTPStatistics(stream: id, kind: configuration.kind)
+    statistics.mid = configuration.mid
+  }
+
+  func payloadKind(_ type: UInt8) -> PayloadKind { payloadKinds[Int(type & 0x7F)] }
+
+  /// Starts over with a new source (RFC 3550, 8.2: a sender may change its SSRC at any time).
+  func bind(ssrc: UInt32) {
+    self.ssrc = ssrc
+    statistics.ssrc = ssrc
+    reception = ReceptionStatistics(ssrc: ssrc, clockRate: configuration.kind.clockRate)
+    timestamps = TimestampUnwrapper()
+    video = configuration.kind == .video ? VideoReceiver() : nil
+  }
+
+  func bind(rtxSSRC: UInt32) {
+    self.rtxSSRC = rtxSSRC
+    rtxReception = ReceptionStatistics(ssrc: rtxSSRC, clockRate: configuration.kind.clockRate)
+  }
+}
+
+/// Asks for a key frame, again and again until one comes.
+struct KeyFrameRequester {
+  private static let minimumInterval = Duration.milliseconds(300)
+  private static let maximumInterval = Duration.seconds(1)
+
+  private(set) var isWanted = false
+  private var lastRequest: Instant?
+  private var interval = minimumInterval
+  /// Of FIR (RFC 5104, 4.3.1.1): the same for repetitions of one request.
+  private(set) var commandNumber: UInt8 = 0
+
+  mutating func request() {
+    guard !isWanted else { return }
+    isWanted = true
+    commandNumber &+= 1
+    interval = Self.minimumInterval
+  }
+
+  mutating func keyFrameArrived() { isWanted = false }
+
+  /// A key frame is on its way in: no need to ask for another yet.
+  mutating func postpone(at now: Instant) { lastRequest = now }
+
+  var deadline: Instant? {
+    guard isWanted else { return nil }
+    return lastRequest.map { $0 + interval } ?? .zero
+  }
+
+  /// True if a request is to be sent now.
+  mutating func poll(at now: Instant) -> Bool {
+    guard let deadline, deadline <= now else { return false }
+    if lastRequest != nil { interval = min(interval + interval / 2, Self.maximumInterval) }
+    lastRequest = now
+    return true
+  }
+}

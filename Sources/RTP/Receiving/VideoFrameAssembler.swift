@@ -1,0 +1,140 @@
+import Base
+
+/// A complete frame in the order of its packets, not yet known to be decodable.
+struct AssembledFrame {
+  var bytes: [UInt8]
+  var isKeyFrame: Bool
+  /// Of its first packet.
+  var descriptor: VP8PayloadDescriptor
+  var timestamp: Int64
+  var sequenceNumbers: ClosedRange<Int64>
+  var firstArrival: Instant
+  var lastArrival: Instant
+  /// Some packet of it had been lost first.
+  var wasRepaired: Bool
+}
+
+/// Collects the packets of a video stream and puts frames together, whatever their order of arrival.
+///
+/// A frame is complete when its packets are there without a gap from the one that starts it to the one
+/// with the marker bit. In order, each packet costs a constant.
+struct VideoFrameAssembler: ~Copyable {
+  struct Packet {
+    var sequenceNumber: Int64
+    var timestamp: Int64
+    var marker: Bool
+    var arrival: Instant
+    /// It came by RTX or after a NACK.
+    var isRepair: Bool
+  }
+
+  enum Outcome {
+    case stored
+    case completed(AssembledFrame)
+    case duplicate
+    /// Too old, too large, or no VP8 payload.
+    case refused
+  }
+
+  struct Entry {
+    var packet: Packet
+    var descriptor = VP8PayloadDescriptor()
+    var isPadding = false
+    var startsFrame = false
+    /// Every packet from the frame's start up to this one is there.
+    var isContinuous = false
+  }
+
+  private var ring: PacketRing<Entry>
+  private var newest: Int64 = -1
+  /// Packets up to this one are history.
+  private var done: Int64 = -1
+  /// Bound of a frame, whatever its packets claim.
+  private static let slots = 1024
+  private static let slotSize = 1500
+
+  init() { ring = PacketRing(slots: Self.slots, slotSize: Self.slotSize) }
+
+  /// A packet without payload fills its place in the order of numbers and nothing else.
+  mutating func insertPadding(_ packet: Packet) -> Outcome {
+    guard isAcceptable(packet.sequenceNumber) else { return .refused }
+    if ring.contains(packet.sequenceNumber) { return .duplicate }
+    newest = max(newest, packet.sequenceNumber)
+    ring.store(
+      UnsafeRawBufferPointer(start: nil, count: 0), at: packet.sequenceNumber,
+      Entry(packet: packet, isPadding: true))
+    return .stored
+  }
+
+  mutating func insert(_ packet: Packet, payload: UnsafeRawBufferPointer) -> Outcome {
+    let number = packet.sequenceNumber
+    guard isAcceptable(number) else { return .refused }
+    if ring.contains(number) { return .duplicate }
+    var reader = ByteReader(payload)
+    guard let descriptor = VP8PayloadDescriptor(parsing: &reader) else { return .refused }
+    let data = reader.rest()
+    var entry = Entry(packet: packet, descriptor: descriptor, startsFrame: descriptor.startsFrame)
+    entry.isContinuous = entry.startsFrame || isContinued(number - 1, timestamp: packet.timestamp)
+    guard ring.store(data, at: number, entry) else { return .refused }
+    newest = max(newest, number)
+    return entry.isContinuous ? propagate(from: number) : .stored
+  }
+
+  func isPadding(_ number: Int64) -> Bool { ring.metadata(number)?.isPadding ?? false }
+
+  /// Forgets everything up to a number, so that late packets are refused.
+  mutating func discard(through number: Int64) { done = max(done, number) }
+
+  private func isAcceptable(_ number: Int64) -> Bool {
+    number > done && number > newest - Int64(Self.slots)
+  }
+
+  private func isContinued(_ previous: Int64, timestamp: Int64) -> Bool {
+    guard let entry = ring.metadata(previous) else { return false }
+    return entry.isContinuous && !entry.packet.marker && entry.packet.timestamp == timestamp
+  }
+
+  /// Follows the packets that are there already behind a newly continuous one.
+  private mutating func propagate(from start: Int64) -> Outcome {
+    var number = start
+    while let entry = ring.metadata(number) {
+      if entry.packet.marker { return assemble(endingAt: number) }
+      guard let next = ring.metadata(number + 1), !next.startsFrame, !next.isPadding,
+        next.packet.timestamp == entry.packet.timestamp
+      else { break }
+      number += 1
+      ring.update(number) { $0.isContinuous = true }
+    }
+    return .stored
+  }
+
+  private func assemble(endingAt last: Int64) -> Outcome {
+    var first = last
+    var size = 0
+    var firstArrival = Instant(nanoseconds: .max)
+    var lastArrival = Instant(nanoseconds: .min)
+    var wasRepaired = false
+    while let entry = ring.metadata(first), let data = ring.packet(first) {
+      size += data.count
+      firstArrival = min(firstArrival, entry.packet.arrival)
+      lastArrival = max(lastArrival, entry.packet.arrival)
+      wasRepaired = wasRepaired || entry.packet.isRepair
+      if entry.startsFrame { break }
+      first -= 1
+    }
+    guard let start = ring.metadata(first), start.startsFrame else { return .stored }
+    let bytes = [UInt8](unsafeUninitializedCapacity: size) { memory, count in
+      for number in first...last {
+        guard let data = ring.packet(number), data.count > 0 else { continue }
+        UnsafeMutableRawBufferPointer(memory)[count..<count + data.count].copyBytes(from: data)
+        count += data.count
+      }
+    }
+    guard let isKeyFrame = bytes.withUnsafeBytes({ VP8FrameHeader.isKeyFrame($0) }) else { return .refused }
+    return .completed(
+      AssembledFrame(
+        bytes: bytes, isKeyFrame: isKeyFrame, descriptor: start.descriptor,
+        timestamp: start.packet.timestamp, sequenceNumbers: first...last, firstArrival: firstArrival,
+        lastArrival: lastArrival, wasRepaired: wasRepaired))
+  }
+}

@@ -1,0 +1,87 @@
+import Base
+
+/// Decides when waiting packets leave: sound at once, then retransmissions, then pictures, spread out so
+/// that a key frame does not fill the queues on its way.
+struct Pacer {
+  /// A packet in the history of a stream.
+  struct Entry {
+    var stream: StreamID
+    var sequenceNumber: Int64
+    var size: Int
+    var enqueued: Instant
+    var isRetransmission = false
+  }
+
+  enum Priority {
+    case audio, retransmission, video
+  }
+
+  /// How far the schedule may lag behind, which is also the burst after a pause. Timers are late by a few
+  /// milliseconds on a busy machine.
+  private static let burst = Duration.milliseconds(10)
+  /// A longer queue is sent faster than at `rate`: late pictures help nobody.
+  private static let maximumQueueTime = 1.0
+  private static let maximumRetransmissions = 512
+
+  /// Bits per second.
+  var rate: Int
+  private var audio = FIFO<Entry>()
+  private var retransmissions = FIFO<Entry>()
+  private var video = FIFO<Entry>()
+  private var queuedBytes = 0
+  private var nextSend = Instant(nanoseconds: .min)
+
+  init(rate: Int) { self.rate = rate }
+
+  var videoCount: Int { video.count }
+
+  /// How long the queue takes at `rate`.
+  var expectedQueueTime: Duration { .seconds(Double(queuedBytes * 8) / Double(max(1, rate))) }
+
+  mutating func enqueue(_ entry: Entry, _ priority: Priority) {
+    switch priority {
+    case .audio: audio.append(entry)
+    case .retransmission:
+      guard retransmissions.count < Self.maximumRetransmissions else { return }
+      retransmissions.append(entry)
+      queuedBytes += entry.size
+    case .video:
+      video.append(entry)
+      queuedBytes += entry.size
+    }
+  }
+
+  mutating func removeAll(of stream: StreamID) {
+    audio.removeAll { $0.stream == stream }
+    for queue in [\Pacer.retransmissions, \Pacer.video] {
+      self[keyPath: queue].removeAll { $0.stream == stream }
+    }
+    queuedBytes = 0
+    retransmissions.forEach { queuedBytes += $0.size }
+    video.forEach { queuedBytes += $0.size }
+  }
+
+  /// When `next` has something again; nil while nothing waits.
+  var deadline: Instant? {
+    if !audio.isEmpty { return .zero }
+    return retransmissions.isEmpty && video.isEmpty ? nil : nextSend
+  }
+
+  /// The packet to send now.
+  mutating func next(at now: Instant) -> Entry? {
+    if let entry = audio.popFirst() {
+      charge(entry.size, at: now)
+      return entry
+    }
+    guard nextSend <= now, let entry = retransmissions.popFirst() ?? video.popFirst() else { return nil }
+    charge(entry.size, at: now)
+    queuedBytes -= entry.size
+    return entry
+  }
+
+  private mutating func charge(_ bytes: Int, at now: Instant) {
+    let bits = Double(bytes * 8)
+    let speed = max(Double(rate), Double(queuedBytes * 8) / Self.maximumQueueTime)
+    nextSend = max(nextSend, now - Self.burst) + .seconds(bits / max(1, speed))
+  }
+}

@@ -1,0 +1,209 @@
+import Base
+
+/// A stream that we send: numbers its packets, keeps them for retransmission, counts.
+///
+/// Packets are written straight into the history; the pacer queues their numbers only.
+final class SendStream {
+  /// The largest RTP packet before SRTP, retransmissions included.
+  static let maximumPacketSize = 1200
+
+  struct HistoryEntry {
+    var payloadCount: Int
+    /// Of the last transmission; nil while it waits in the pacer.
+    var sent: Instant?
+  }
+
+  let id: StreamID
+  let configuration: SendStreamConfiguration
+  let header: RTPHeaderTemplate
+  let rtxHeader: RTPHeaderTemplate?
+  var history: PacketRing<HistoryEntry>
+  private(set) var nextSequenceNumber: Int64
+  private var nextRTXSequenceNumber: UInt16
+  private let timestampOffset: UInt32
+  private var pictureID: UInt16
+  private var tl0PictureIndex: UInt8
+  /// A timestamp on the wire and when its content was captured, for sender reports.
+  private(set) var lastCapture: (timestamp: UInt32, time: Instant)?
+  /// Packets are dropped until the next key frame: one before it was given up.
+  private var isWaitingForKeyFrame = false
+  var keyFrameRequests = KeyFrameRequestLimiter()
+  var statistics: OutboundRTPStatistics
+  var remote: RemoteInboundRTPStatistics?
+  /// The highest number the peer reported, and what it had lost then.
+  var lastReport: ReportBlock?
+
+  init(id: StreamID, configuration: SendStreamConfiguration, random: inout SeededGenerator) {
+    self.id = id
+    self.configuration = configuration
+    header = RTPHeaderTemplate(
+      ssrc: configuration.ssrc, payloadType: configuration.payloadType, mid: configuration.mid,
+      extensions: configuration.extensions)
+    rtxHeader = configuration.rtx.map {
+      RTPHeaderTemplate(
+        ssrc: $0.ssrc, payloadType: $0.payloadType, mid: configuration.mid,
+        extensions: configuration.extensions)
+    }
+    history = PacketRing(
+      slots: configuration.kind == .video ? 1024 : 128,
+      slotSize: configuration.kind == .video ? Self.maximumPacketSize : 1536)
+    // The lower half, so that the rollover counter of SRTP is never guessed wrong at the start
+    // (RFC 3711, 3.3.1).
+    nextSequenceNumber = Int64.random(in: 1..<0x8000, using: &random)
+    nextRTXSequenceNumber = UInt16.random(in: 1..<0x8000, using: &random)
+    timestampOffset = UInt32.random(in: 0...UInt32.max, using: &random)
+    pictureID = UInt16.random(in: 0..<0x8000, using: &random)
+    tl0PictureIndex = UInt8.random(in: 0...255, using: &random)
+    statistics = OutboundRTPStatistics(stream: id, kind: configuration.kind, ssrc: configuration.ssrc)
+    statistics.mid = configuration.mid
+  }
+
+  /// The timestamp on the wire that belongs to an instant, by the last capture; nil before the first.
+  func timestamp(at time: Instant) -> UInt32? {
+    guard let lastCapture else { return nil }
+    let elapsed = (time - lastCapture.time).nanoseconds
+    let ticks = elapsed / 1000 &* Int64(configuration.kind.clockRate) / 1_000_000
+    return lastCapture.timestamp &+ UInt32(truncatingIfNeeded: ticks)
+  }
+
+  // MARK: Packets into the history
+
+  /// The number of the packet, or nil if the frame is too large for one.
+  func store(_ frame: EncodedAudioFrame) -> Int64? {
+    let timestamp = frame.timestamp &+ timestampOffset
+    guard header.count + frame.bytes.count <= history.slotSize else { return nil }
+    lastCapture = (timestamp, frame.captureTime)
+    statistics.framesSent += 1
+    return withUnsafeTemporaryAllocation(byteCount: history.slotSize, alignment: 16) { memory in
+      var writer = ByteWriter(memory)
+      header.write(
+        to: &writer, marker: frame.startsTalkSpurt,
+        sequenceNumber: UInt16(truncatingIfNeeded: nextSequenceNumber), timestamp: timestamp,
+        audioLevel: frame.level)
+      frame.bytes.withUnsafeBytes { writer.bytes($0) }
+      return append(writer.written, payloadCount: frame.bytes.count)
+    }
+  }
+
+  /// The numbers of the packets, or nil if the frame cannot be sent: the peer then needs a key frame.
+  func store(_ frame: EncodedVideoFrame, maximumPackets: Int) -> Range<Int64>? {
+    if isWaitingForKeyFrame && !frame.isKeyFrame { return nil }
+    var descriptor = VP8PayloadDescriptor()
+    descriptor.pictureID = pictureID
+    descriptor.temporalLayer = frame.temporalLayer & 3
+    descriptor.layerSync = frame.layerSync
+    if frame.temporalLayer == 0 { tl0PictureIndex &+= 1 }
+    descriptor.tl0PictureIndex = tl0PictureIndex
+    let room = Self.maximumPacketSize - header.count - descriptor.count - (rtxHeader == nil ? 0 : 2)
+    let pieces = VP8Packetizer(frameSize: frame.bytes.count, maximum: room)
+    let first = nextSequenceNumber
+    guard frame.bytes.count > 0, (frame.bytes.count + room - 1) / room <= maximumPackets else {
+      isWaitingForKeyFrame = true
+      return nil
+    }
+    isWaitingForKeyFrame = false
+    pictureID = (pictureID + 1) & 0x7FFF
+    // 90 kHz from nanoseconds; wraps as timestamps do.
+    let ticks = frame.captureTime.nanoseconds / 1000 &* 9 / 100
+    let timestamp = timestampOffset &+ UInt32(truncatingIfNeeded: ticks)
+    lastCapture = (timestamp, frame.captureTime)
+    statistics.framesSent += 1
+    if frame.isKeyFrame { statistics.keyFramesSent += 1 }
+    withUnsafeTemporaryAllocation(byteCount: Self.maximumPacketSize, alignment: 16) { memory in
+      frame.bytes.withUnsafeBytes { bytes in
+        for piece in pieces {
+          var writer = ByteWriter(memory)
+          descriptor.startsPartition = piece.lowerBound == 0
+          header.write(
+            to: &writer, marker: piece.upperBound == bytes.count,
+            sequenceNumber: UInt16(truncatingIfNeeded: nextSequenceNumber), timestamp: timestamp)
+          descriptor.write(to: &writer)
+          writer.bytes(UnsafeRawBufferPointer(rebasing: bytes[piece]))
+          _ = append(writer.written, payloadCount: descriptor.count + piece.count)
+        }
+      }
+    }
+    return first..<nextSequenceNumber
+  }
+
+  private func append(_ packet: UnsafeRawBufferPointer, payloadCount: Int) -> Int64 {
+    let number = nextSequenceNumber
+    history.store(packet, at: number, HistoryEntry(payloadCount: payloadCount, sent: nil))
+    nextSequenceNumber += 1
+    return number
+  }
+
+  /// The extended number of one that the peer named (in a NACK), if it can still be in the history.
+  func extend(_ number: UInt16) -> Int64? {
+    let distance = UInt16(truncatingIfNeeded: nextSequenceNumber - 1) &- number
+    let extended = nextSequenceNumber - 1 - Int64(distance)
+    return history.contains(extended) ? extended : nil
+  }
+
+  // MARK: Packets out of the history
+
+  /// Copies a packet out, as RTX if it is sent again and RTX was negotiated. Counts it.
+  ///
+  /// - Returns: its size, or nil if it has been forgotten.
+  func copy(
+    _ number: Int64, isRetransmission: Bool, to memory: UnsafeMutableRawBufferPointer, at now: Instant
+  )
+    -> Int?
+  {
+    guard let packet = history.packet(number), let entry = history.metadata(number) else { return nil }
+    var writer = ByteWriter(memory)
+    let count: Int
+    if isRetransmission, let rtxHeader, let original = RTPPacket(parsing: packet) {
+      rtxHeader.write(
+        to: &writer, marker: original.marker, sequenceNumber: nextRTXSequenceNumber,
+        timestamp: original.timestamp)
+      writer.uint16(original.sequenceNumber)
+      writer.bytes(original.payload)
+      nextRTXSequenceNumber &+= 1
+      count = entry.payloadCount + 2
+    } else {
+      writer.bytes(packet)
+      count = entry.payloadCount
+    }
+    guard !writer.overflowed else { return nil }
+    history.update(number) { $0.sent = now }
+    statistics.packetsSent += 1
+    statistics.bytesSent += count
+    statistics.headerBytesSent += writer.count - count
+    if isRetransmission {
+      statistics.retransmittedPacketsSent += 1
+      statistics.retransmittedBytesSent += count
+    }
+    return writer.count
+  }
+}
+
+/// Key-frame requests from the peer: the first is answered at once, then at most one a second.
+struct KeyFrameRequestLimiter {
+  private static let interval = Duration.seconds(1)
+  private var lastAnswer: Instant?
+  private var isPending = false
+  private var lastCommandNumber: UInt8?
+
+  /// When `poll` may answer a request that had to wait.
+  var deadline: Instant? { isPending ? lastAnswer.map { $0 + Self.interval } : nil }
+
+  mutating func request() { isPending = true }
+
+  /// A FIR with the same command number is a repetition (RFC 5104, 4.3.1.2).
+  mutating func request(commandNumber: UInt8) {
+    if commandNumber != lastCommandNumber { isPending = true }
+    lastCommandNumber = commandNumber
+  }
+
+  /// A key frame goes out anyway: whoever waits for one gets it.
+  mutating func keyFrameSent() { isPending = false }
+
+  /// True if the encoder is to be asked now.
+  mutating func poll(at now: Instant) -> Bool {
+    guard isPending, lastAnswer.map({ now - $0 >= Self.interval }) ?? true else { return false }
+    isPending = false
+    lastAnswer = now
+    return true
+  }
+}

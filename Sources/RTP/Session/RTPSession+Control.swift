@@ -1,0 +1,151 @@
+import Base
+
+extension RTPSession {
+  /// What one RTCP packet may have, as RTP packets.
+  private static let maximumControlSize = SendStream.maximumPacketSize
+
+  // MARK: Receiving
+
+  func receiveControl(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
+    let isWellFormed = RTCPPacket.parse(bytes) { packet in
+      switch packet {
+      case .senderReport(let report):
+        receive(report, at: now)
+        for block in report.blocks { receive(block, at: now) }
+      case .receiverReport(let report):
+        for block in report.blocks { receive(block, at: now) }
+      case .sourceDescription: break
+      case .goodbye(let ssrcs):
+        for ssrc in ssrcs {
+          guard let route = routes[ssrc], !route.isRetransmission else { continue }
+          events.append(.bye(route.stream.id))
+        }
+      case .nack: break
+      case .pictureLossIndication(_, let media):
+        guard let stream = sendStreams.first(where: { $0.configuration.ssrc == media }) else { break }
+        stream.statistics.pliCount += 1
+        stream.keyFrameRequests.request()
+      case .fullIntraRequest(let request):
+        for entry in request.entries {
+          guard let stream = sendStreams.first(where: { $0.configuration.ssrc == entry.ssrc }) else {
+            continue
+          }
+          stream.statistics.firCount += 1
+          stream.keyFrameRequests.request(commandNumber: entry.commandNumber)
+        }
+      case .receiverEstimatedMaximumBitrate: break
+      case .transportFeedback: break
+      }
+    }
+    if !isWellFormed { packetsMalformed += 1 }
+    for stream in sendStreams where stream.keyFrameRequests.poll(at: now) {
+      events.append(.keyFrameRequested(stream.id))
+    }
+  }
+
+  private func receive(_ report: SenderReport, at now: Instant) {
+    guard let route = routes[report.ssrc] else { return }
+    if route.isRetransmission {
+      route.stream.rtxReception?.lastSenderReport = (report.ntpTime, now)
+    } else {
+      route.stream.reception?.lastSenderReport = (report.ntpTime, now)
+    }
+  }
+
+  private func receive(_ block: ReportBlock, at now: Instant) {
+    guard let stream = sendStreams.first(where: { $0.configuration.ssrc == block.ssrc }) else { return }
+    var remote =
+      stream.remote ?? RemoteInboundRTPStatistics(stream: stream.id, ssrc: stream.configuration.ssrc)
+    remote.packetsLost = Int(block.cumulativeLost)
+    remote.fractionLost = Double(block.fractionLost) / 256
+    remote.jitter = Double(block.jitter) / Double(stream.configuration.kind.clockRate)
+    if block.lastSenderReport != 0 {
+      // RFC 3550, 6.4.1: A - LSR - DLSR, in units of 1/65536 s.
+      let units = ntpTime(at: now).middle &- block.lastSenderReport &- block.delaySinceLastSenderReport
+      let seconds = max(0, Double(Int32(bitPattern: units)) / 65536)
+      if seconds < 30 {
+        remote.roundTripTime = seconds
+        remote.totalRoundTripTime += seconds
+        remote.roundTripTimeMeasurements += 1
+        roundTripTime.add(.seconds(seconds))
+      }
+    }
+    stream.remote = remote
+    stream.lastReport = block
+  }
+
+  // MARK: Sending
+
+  /// Writes the next RTCP compound that is due into `scratch`.
+  ///
+  /// - Returns: its size, or nil if nothing is due.
+  func writeControl(at now: Instant) -> Int? {
+    let isReportDue = reports.next.map { $0 <= now } ?? false
+    let requests = receiveStreams.filter { stream in
+      guard stream.ssrc != nil, stream.configuration.pli || stream.configuration.fir else { return false }
+      return stream.keyFrameRequester.poll(at: now)
+    }
+    guard isReportDue || !requests.isEmpty || !goodbyes.isEmpty else { return nil }
+    var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: scratch[0..<Self.maximumControlSize]))
+    if isReportDue || !goodbyes.isEmpty {
+      writeReports(to: &writer, at: now)
+      reports.reported(at: now, random: &random)
+    } else if !configuration.reducedSizeRTCP {
+      // RFC 4585, 3.1: a compound begins with a report and has the CNAME.
+      RTCPPacket.receiverReport(ReceiverReport(ssrc: senderSSRC)).write(to: &writer)
+      writeSourceDescription(to: &writer)
+    }
+    for stream in requests { writeKeyFrameRequest(of: stream, to: &writer) }
+    if !goodbyes.isEmpty {
+      RTCPPacket.goodbye(ssrcs: goodbyes).write(to: &writer)
+      goodbyes = []
+    }
+    return writer.overflowed || writer.count == 0 ? nil : writer.count
+  }
+
+  /// Who our feedback is from.
+  private var senderSSRC: UInt32 { sendStreams.first?.configuration.ssrc ?? feedbackSSRC }
+
+  private func writeReports(to writer: inout ByteWriter, at now: Instant) {
+    var blocks: [ReportBlock] = []
+    for stream in receiveStreams {
+      if let block = stream.reception?.reportBlock(at: now) { blocks.append(block) }
+      if let block = stream.rtxReception?.reportBlock(at: now) { blocks.append(block) }
+    }
+    blocks = Array(blocks.prefix(16))
+    var hasReport = false
+    for stream in sendStreams {
+      guard stream.statistics.packetsSent > 0, let timestamp = stream.timestamp(at: now) else { continue }
+      SenderReport(
+        ssrc: stream.configuration.ssrc, ntpTime: ntpTime(at: now), rtpTimestamp: timestamp,
+        packetCount: UInt32(truncatingIfNeeded: stream.statistics.packetsSent),
+        octetCount: UInt32(truncatingIfNeeded: stream.statistics.bytesSent),
+        blocks: hasReport ? [] : blocks
+      ).write(to: &writer)
+      hasReport = true
+    }
+    if !hasReport { ReceiverReport(ssrc: senderSSRC, blocks: blocks).write(to: &writer) }
+    writeSourceDescription(to: &writer)
+  }
+
+  private func writeSourceDescription(to writer: inout ByteWriter) {
+    var sources = sendStreams.map {
+      SourceDescription(ssrc: $0.configuration.ssrc, cname: configuration.cname)
+    }
+    if sources.isEmpty { sources = [SourceDescription(ssrc: feedbackSSRC, cname: configuration.cname)] }
+    RTCPPacket.sourceDescription(Array(sources.prefix(8))).write(to: &writer)
+  }
+
+  private func writeKeyFrameRequest(of stream: ReceiveStream, to writer: inout ByteWriter) {
+    guard let ssrc = stream.ssrc else { return }
+    if stream.configuration.pli {
+      stream.statistics.pliCount += 1
+      RTCPPacket.pictureLossIndication(sender: senderSSRC, media: ssrc).write(to: &writer)
+    } else {
+      stream.statistics.firCount += 1
+      let entry = FullIntraRequest.Entry(
+        ssrc: ssrc, commandNumber: stream.keyFrameRequester.commandNumber)
+      RTCPPacket.fullIntraRequest(FullIntraRequest(sender: senderSSRC, entries: [entry])).write(to: &writer)
+    }
+  }
+}

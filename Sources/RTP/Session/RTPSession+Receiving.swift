@@ -1,0 +1,148 @@
+import Base
+
+extension RTPSession {
+  /// A source without mid may take over a stream that has been silent for so long.
+  private static let takeOverSilence = Duration.milliseconds(500)
+
+  /// Takes in a whole packet, RTP or RTCP (RFC 5761), decrypted. What is wrong with it is counted.
+  ///
+  /// - Parameter packet: valid during the call only.
+  package func receive(_ packet: UnsafeRawBufferPointer, at now: Instant) {
+    if RTPPacket.isRTCP(packet) {
+      receiveControl(packet, at: now)
+      return
+    }
+    guard let packet = RTPPacket(parsing: packet) else {
+      packetsMalformed += 1
+      return
+    }
+    let values = HeaderExtensionValues(of: packet, by: receiveExtensions)
+    guard let route = route(packet, values, at: now) else {
+      packetsUnknown += 1
+      return
+    }
+    reports.start(at: now)
+    let stream = route.stream
+    if route.isRetransmission {
+      receiveRetransmission(packet, on: stream, at: now)
+    } else {
+      stream.lastPacket = now
+      if let delay = values.playoutDelay {
+        stream.video?.timing.limits = (Double(delay.minimum) / 100, Double(delay.maximum) / 100)
+      }
+      receiveMedia(packet, on: stream, at: now)
+    }
+    drainVideo(of: stream, at: now)
+  }
+
+  // MARK: Which stream
+
+  private func route(_ packet: RTPPacket, _ values: HeaderExtensionValues, at now: Instant) -> Route? {
+    if let route = routes[packet.ssrc] {
+      let kind = route.stream.payloadKind(packet.payloadType)
+      return kind == (route.isRetransmission ? .retransmission : .media) ? route : nil
+    }
+    // A new source: by mid, else by payload type (RFC 9143, 9.2).
+    let candidates: [ReceiveStream]
+    if let mid = values.mid {
+      candidates = receiveStreams.filter { $0.midBytes?.elementsEqual(mid) ?? false }
+    } else {
+      candidates = receiveStreams.filter { stream in
+        stream.ssrc == nil || stream.payloadKind(packet.payloadType) == .retransmission
+          || stream.lastPacket.map { now - $0 > Self.takeOverSilence } ?? true
+      }
+    }
+    let fitting = candidates.filter { $0.payloadKind(packet.payloadType) != .unknown }
+    guard let stream = fitting.first, fitting.count == 1 else { return nil }
+    let isRetransmission = stream.payloadKind(packet.payloadType) == .retransmission
+    let route = Route(stream: stream, isRetransmission: isRetransmission)
+    if isRetransmission {
+      if let old = stream.rtxSSRC { routes[old] = nil }
+      stream.bind(rtxSSRC: packet.ssrc)
+    } else {
+      if let old = stream.ssrc { routes[old] = nil }
+      stream.bind(ssrc: packet.ssrc)
+    }
+    routes[packet.ssrc] = route
+    return route
+  }
+
+  // MARK: Media
+
+  private func receiveMedia(_ packet: RTPPacket, on stream: ReceiveStream, at now: Instant) {
+    guard
+      let number = stream.reception?.receive(
+        sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp, at: now)
+    else { return }
+    stream.statistics.packetsReceived += 1
+    stream.statistics.bytesReceived += packet.payload.count
+    stream.statistics.headerBytesReceived += packet.bytes.count - packet.payload.count
+    stream.statistics.lastPacketReceived = now
+    deliver(
+      packet.payload, number: number, timestamp: packet.timestamp, marker: packet.marker, isRepair: false,
+      on: stream, at: now)
+  }
+
+  /// A packet inside an RTX packet: the original sequence number, then the original payload
+  /// (RFC 4588, 4).
+  private func receiveRetransmission(_ packet: RTPPacket, on stream: ReceiveStream, at now: Instant) {
+    _ = stream.rtxReception?.receive(
+      sequenceNumber: packet.sequenceNumber, timestamp: packet.timestamp, at: now)
+    stream.statistics.packetsReceived += 1
+    stream.statistics.bytesReceived += packet.payload.count
+    stream.statistics.headerBytesReceived += packet.bytes.count - packet.payload.count
+    var reader = ByteReader(packet.payload)
+    // Without a number it is padding that probes the way.
+    guard let original = reader.uint16(), let number = stream.reception?.extend(original) else { return }
+    stream.statistics.retransmittedPacketsReceived += 1
+    stream.statistics.retransmittedBytesReceived += packet.payload.count
+    deliver(
+      reader.rest(), number: number, timestamp: packet.timestamp, marker: packet.marker, isRepair: true,
+      on: stream, at: now)
+  }
+
+  private func deliver(
+    _ payload: UnsafeRawBufferPointer, number: Int64, timestamp: UInt32, marker: Bool, isRepair: Bool,
+    on stream: ReceiveStream, at now: Instant
+  ) {
+    let extended = stream.timestamps.unwrap(timestamp)
+    if let video = stream.video {
+      video.insert(
+        VideoFrameAssembler.Packet(
+          sequenceNumber: number, timestamp: extended, marker: marker, arrival: now, isRepair: isRepair),
+        payload: payload)
+    } else if !payload.isEmpty {
+      events.append(
+        .audioPacket(
+          stream.id,
+          ReceivedAudioPacket(
+            bytes: Array(payload), sequenceNumber: number, timestamp: extended, arrival: now)))
+    }
+  }
+
+  func drainVideo(of stream: ReceiveStream, at now: Instant) {
+    guard let video = stream.video else { return }
+    while let frame = video.next(at: now) {
+      if frame.isKeyFrame { stream.keyFrameRequester.keyFrameArrived() }
+      events.append(.videoFrame(stream.id, frame))
+    }
+    requestKeyFrameIfStuck(stream, video, at: now)
+  }
+
+  /// Asks for a key frame when nothing else can bring the picture back.
+  private func requestKeyFrameIfStuck(_ stream: ReceiveStream, _ video: VideoReceiver, at now: Instant) {
+    guard let since = video.waitingSince else { return }
+    let isStuck =
+      video.needsKeyFrame
+      ? video.arrivingKeyFrame == nil : video.hasUndecodableFrames && now - since > .milliseconds(100)
+    if isStuck { stream.keyFrameRequester.request() }
+    if let last = video.arrivingKeyFrame?.lastPacket, now - last < .milliseconds(200) {
+      stream.keyFrameRequester.postpone(at: last)
+    }
+  }
+
+  /// Asks the peer for a key frame (PLI, else FIR), repeated until one comes.
+  package func requestKeyFrame(_ id: StreamID, at now: Instant) {
+    receiveStream(id)?.keyFrameRequester.request()
+  }
+}

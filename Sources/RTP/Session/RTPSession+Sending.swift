@@ -1,0 +1,69 @@
+import Base
+
+extension RTPSession {
+  /// The video packets that may wait in the pacer; a frame that would exceed them is not sent.
+  private static let maximumQueuedPackets = 768
+
+  /// Sends sound; it does not wait for pictures.
+  package func send(_ frame: EncodedAudioFrame, on id: StreamID, at now: Instant) {
+    guard !isClosed, let stream = sendStream(id), let number = stream.store(frame) else { return }
+    reports.start(at: now)
+    pacer.enqueue(
+      Pacer.Entry(stream: id, sequenceNumber: number, size: frame.bytes.count, enqueued: now), .audio)
+  }
+
+  /// Sends a picture, spread over time. If too much waits already it is dropped, and a key frame asked for.
+  package func send(_ frame: EncodedVideoFrame, on id: StreamID, at now: Instant) {
+    guard !isClosed, let stream = sendStream(id) else { return }
+    reports.start(at: now)
+    if frame.isKeyFrame { stream.keyFrameRequests.keyFrameSent() }
+    let room = Self.maximumQueuedPackets - pacer.videoCount
+    guard let numbers = stream.store(frame, maximumPackets: room) else {
+      stream.statistics.framesDropped += 1
+      stream.keyFrameRequests.request()
+      return
+    }
+    for number in numbers {
+      let size = stream.history.packet(number)?.count ?? 0
+      pacer.enqueue(Pacer.Entry(stream: id, sequenceNumber: number, size: size, enqueued: now), .video)
+    }
+  }
+
+  /// Hands over every packet that may leave now, unprotected. The pointer is valid during the call of
+  /// `body`; behind `count` octets there is `tailroom`.
+  package func transmit(
+    at now: Instant,
+    _ body: (_ packet: UnsafeMutableRawBufferPointer, _ count: Int, _ isRTCP: Bool) -> Void
+  ) {
+    while let count = writeControl(at: now) { body(scratch, count, true) }
+    guard !isClosed else { return }
+    while let entry = pacer.next(at: now) {
+      guard let stream = sendStream(entry.stream), let count = write(entry, of: stream, at: now) else {
+        continue
+      }
+      body(scratch, count, false)
+    }
+  }
+
+  /// Fills in what depends on the moment of sending.
+  private func write(_ entry: Pacer.Entry, of stream: SendStream, at now: Instant) -> Int? {
+    let memory = UnsafeMutableRawBufferPointer(rebasing: scratch[0..<scratch.count - Self.tailroom])
+    guard
+      let count = stream.copy(
+        entry.sequenceNumber, isRetransmission: entry.isRetransmission, to: memory, at: now)
+    else { return nil }
+    stream.statistics.totalPacketSendDelay += (now - entry.enqueued).seconds
+    if let offset = stream.header.absoluteSendTimeOffset {
+      // 6.18 fixed point of the wall clock's seconds.
+      let time = UInt32(truncatingIfNeeded: ntpTime(at: now).value >> 14)
+      memory[offset] = UInt8(truncatingIfNeeded: time >> 16)
+      memory[offset + 1] = UInt8(truncatingIfNeeded: time >> 8)
+      memory[offset + 2] = UInt8(truncatingIfNeeded: time)
+    }
+    return count
+  }
+
+  func ntpTime(at now: Instant) -> NTPTime {
+    NTPTime(unixMicroseconds: configuration.wallClockAtZero &+ now.nanoseconds / 1000)
+  }
+}

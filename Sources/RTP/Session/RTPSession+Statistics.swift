@@ -1,0 +1,40 @@
+import Base
+
+extension RTPSession {
+  /// All counters since the start, named as in W3C webrtc-stats.
+  package func statistics(at now: Instant) -> RTPStatistics {
+    var result = RTPStatistics()
+    for stream in receiveStreams {
+      var inbound = stream.statistics
+      if let reception = stream.reception {
+        inbound.packetsLost = reception.packetsLost
+        inbound.jitter = reception.jitter / Double(reception.clockRate)
+      }
+      if let video = stream.video {
+        inbound.framesReceived = video.framesReceived
+        inbound.keyFramesReceived = video.keyFramesReceived
+        inbound.framesDropped = video.framesDropped
+        inbound.framesAssembledFromMultiplePackets = video.framesAssembledFromMultiplePackets
+        inbound.packetsDuplicated = video.packetsDuplicated
+        inbound.jitterBufferDelay = video.jitterBufferDelay
+        inbound.jitterBufferTargetDelay = video.jitterBufferTargetDelay
+        inbound.jitterBufferEmittedCount = video.jitterBufferEmittedCount
+      }
+      result.inbound.append(inbound)
+    }
+    result.outbound = sendStreams.map(\.statistics)
+    result.remoteInbound = sendStreams.compactMap(\.remote)
+    result.availableOutgoingBitrate = configuration.initialBitrate
+    result.currentRoundTripTime = roundTripTime.smoothed?.seconds
+    result.packetsMalformed = packetsMalformed
+    result.packetsUnknown = packetsUnknown
+    return result
+  }
+
+  /// The sound that a stream plays now, for lip sync.
+  ///
+  /// - Parameters:
+  ///   - timestamp: extended, of the sample that the listener hears at `playedAt`.
+  package func updateAudioPlayout(_ id: StreamID, timestamp: Int64, playedAt: Instant) {
+  }
+}

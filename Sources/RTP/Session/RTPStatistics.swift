@@ -1,0 +1,110 @@
+import Base
+
+/// Received from the peer: W3C webrtc-stats `RTCInboundRtpStreamStats`, as far as RTP knows.
+package struct InboundRTPStatistics: Sendable, Equatable {
+  package var stream: StreamID
+  package var kind: MediaKind
+  package var ssrc: UInt32?
+  package var mid: String?
+  package var packetsReceived = 0
+  /// Payload octets, without headers and padding.
+  package var bytesReceived = 0
+  package var headerBytesReceived = 0
+  /// May be negative when there are duplicates (RFC 3550, 6.4.1).
+  package var packetsLost = 0
+  /// Seconds.
+  package var jitter = 0.0
+  package var lastPacketReceived: Instant?
+  package var nackCount = 0
+  package var pliCount = 0
+  package var firCount = 0
+  package var framesReceived = 0
+  package var keyFramesReceived = 0
+  /// Complete or not, frames that will never be handed out.
+  package var framesDropped = 0
+  package var framesAssembledFromMultiplePackets = 0
+  package var retransmittedPacketsReceived = 0
+  package var retransmittedBytesReceived = 0
+  package var packetsDuplicated = 0
+  /// Video: sum over the frames handed out of the time from arrival of the first packet to `renderTime`,
+  /// in seconds.
+  package var jitterBufferDelay = 0.0
+  package var jitterBufferEmittedCount = 0
+  /// Video: sum over the frames handed out of the delay aimed at, in seconds.
+  package var jitterBufferTargetDelay = 0.0
+  /// Seconds; what the sender's reports say about the time between us; nil before the first.
+  package var estimatedPlayoutDelay: Double?
+
+  init(stream: StreamID, kind: MediaKind) {
+    self.stream = stream
+    self.kind = kind
+  }
+}
+
+/// Sent to the peer: W3C webrtc-stats `RTCOutboundRtpStreamStats`.
+package struct OutboundRTPStatistics: Sendable, Equatable {
+  package var stream: StreamID
+  package var kind: MediaKind
+  package var ssrc: UInt32
+  package var mid: String?
+  package var packetsSent = 0
+  /// Payload octets, retransmissions included.
+  package var bytesSent = 0
+  package var headerBytesSent = 0
+  package var retransmittedPacketsSent = 0
+  package var retransmittedBytesSent = 0
+  package var nackCount = 0
+  package var pliCount = 0
+  package var firCount = 0
+  package var framesSent = 0
+  package var keyFramesSent = 0
+  /// Frames not sent because too much was waiting already.
+  package var framesDropped = 0
+  package var hugeFramesSent = 0
+  /// Seconds that packets waited in the pacer, summed over the packets.
+  package var totalPacketSendDelay = 0.0
+  /// Bits per second; video only.
+  package var targetBitrate: Int?
+
+  init(stream: StreamID, kind: MediaKind, ssrc: UInt32) {
+    self.stream = stream
+    self.kind = kind
+    self.ssrc = ssrc
+  }
+}
+
+/// What the peer says about a stream we send: W3C webrtc-stats `RTCRemoteInboundRtpStreamStats`.
+package struct RemoteInboundRTPStatistics: Sendable, Equatable {
+  package var stream: StreamID
+  package var ssrc: UInt32
+  package var packetsLost = 0
+  /// 0...1, over the last report interval.
+  package var fractionLost = 0.0
+  /// Seconds.
+  package var jitter = 0.0
+  /// Seconds, the last measured; nil before the first.
+  package var roundTripTime: Double?
+  package var totalRoundTripTime = 0.0
+  package var roundTripTimeMeasurements = 0
+
+  init(stream: StreamID, ssrc: UInt32) {
+    self.stream = stream
+    self.ssrc = ssrc
+  }
+}
+
+/// Everything `RTPSession.statistics` knows.
+package struct RTPStatistics: Sendable, Equatable {
+  package var inbound: [InboundRTPStatistics] = []
+  package var outbound: [OutboundRTPStatistics] = []
+  /// One for each outbound stream that the peer has reported on.
+  package var remoteInbound: [RemoteInboundRTPStatistics] = []
+  /// Bits per second the way to the peer is believed to carry (W3C: of the candidate pair).
+  package var availableOutgoingBitrate = 0
+  /// The smoothed round-trip time in seconds; nil before the first measurement.
+  package var currentRoundTripTime: Double?
+  /// Packets that were no RTP or RTCP, or lied about their lengths.
+  package var packetsMalformed = 0
+  /// RTP packets that belong to no stream.
+  package var packetsUnknown = 0
+}
