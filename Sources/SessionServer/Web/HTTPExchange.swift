@@ -1,0 +1,191 @@
+import Base
+import CWebSockets
+import Glibc
+
+/// A request on its way in.
+struct HTTPExchange {
+  var request: HTTPRequest
+  /// The connection cannot be used again after the answer.
+  var closes: Bool
+}
+
+extension WebServer {
+  /// Request headers that handlers may see.
+  private static let knownHeaders: [(String, lws_token_indexes)] = [
+    ("host", WSI_TOKEN_HOST), ("origin", WSI_TOKEN_ORIGIN), ("content-type", WSI_TOKEN_HTTP_CONTENT_TYPE),
+    ("content-length", WSI_TOKEN_HTTP_CONTENT_LENGTH), ("authorization", WSI_TOKEN_HTTP_AUTHORIZATION),
+    ("cookie", WSI_TOKEN_HTTP_COOKIE), ("transfer-encoding", WSI_TOKEN_HTTP_TRANSFER_ENCODING),
+    ("upgrade", WSI_TOKEN_UPGRADE),
+  ]
+  private static let ownHeaders = [
+    "x-opentok-auth", "x-tb-token-auth", "x-tb-partner-auth", "x-access-key",
+  ]
+  /// In the order in which libwebsockets numbers them.
+  private static let methods: [HTTPMethod?] = [.get, .post, .options, .put, .patch, .delete, nil, .head]
+
+  /// A larger body is not even read to its end; its sender is cut off.
+  private static let discardedBodyBytes = 64 << 20
+
+  // MARK: - In
+
+  /// The headers are there. False closes the connection.
+  func begin(_ wsi: OpaquePointer, path: String) -> Bool {
+    guard let method = method(of: wsi) else {
+      return respond(wsi, nil, .failure(405, "no such method"), closing: true)
+    }
+    let request = request(wsi, method: method, path: path)
+    if isAboveConnectionLimit {
+      return respond(wsi, request, .failure(503, "too many connections"), closing: true)
+    }
+    if request.header("transfer-encoding") != nil {
+      return respond(wsi, request, .failure(411, "a body needs a Content-Length"), closing: true)
+    }
+    guard let lengthText = request.header("content-length") else {
+      // libwebsockets goes on waiting for the body of such a request.
+      let closes = method == .post || method == .put || method == .patch
+      return answer(wsi, HTTPExchange(request: request, closes: closes))
+    }
+    guard let length = UInt64(lengthText), lengthText.allSatisfy({ $0.isASCII && $0.isNumber }) else {
+      return respond(wsi, request, .failure(400, "bad Content-Length"), closing: true)
+    }
+    if length > UInt64(configuration.limits.bodyBytes) {
+      let closes = length > UInt64(Self.discardedBodyBytes)
+      return respond(wsi, request, .failure(413, "the body is too big"), closing: closes)
+    }
+    let exchange = HTTPExchange(request: request, closes: false)
+    // For a POST libwebsockets reports the end of a body of no bytes too.
+    if length == 0 && method != .post { return answer(wsi, exchange) }
+    exchanges[wsi] = exchange
+    return true
+  }
+
+  /// Before the upgrade to a WebSocket. False closes the connection, after an answer or without one.
+  func confirmUpgrade(_ wsi: OpaquePointer) -> Bool {
+    var pointer: UnsafeMutablePointer<CChar>?
+    var count: Int32 = 0
+    guard lws_http_get_uri_and_method(wsi, &pointer, &count) >= 0, let pointer, let method = method(of: wsi)
+    else { return false }
+    let path = String(
+      decoding: UnsafeRawBufferPointer(start: pointer, count: Int(count)), as: UTF8.self)
+    let request = request(wsi, method: method, path: path)
+    let refusal: HTTPResponse?
+    if isAboveConnectionLimit {
+      refusal = .failure(503, "too many connections")
+    } else if request.header("upgrade")?.lowercased() != "websocket" {
+      refusal = .failure(400, "no upgrade but to a WebSocket")
+    } else {
+      refusal = handlers.refusal(request)
+    }
+    guard let refusal else {
+      upgrades[wsi] = request
+      return true
+    }
+    return respond(wsi, request, refusal, closing: true)
+  }
+
+  private func method(of wsi: OpaquePointer) -> HTTPMethod? {
+    var pointer: UnsafeMutablePointer<CChar>?
+    var count: Int32 = 0
+    let index = Int(lws_http_get_uri_and_method(wsi, &pointer, &count))
+    return Self.methods.indices.contains(index) ? Self.methods[index] : nil
+  }
+
+  private func request(_ wsi: OpaquePointer, method: HTTPMethod, path: String) -> HTTPRequest {
+    var headers: [String: String] = [:]
+    for (name, token) in Self.knownHeaders {
+      headers[name] = text(count: lws_hdr_total_length(wsi, token)) { lws_hdr_copy(wsi, $0, $1, token) }
+    }
+    for name in Self.ownHeaders {
+      let key = name + ":"
+      let nameCount = Int32(key.utf8.count)
+      headers[name] = text(count: lws_hdr_custom_length(wsi, key, nameCount)) {
+        lws_hdr_custom_copy(wsi, $0, $1, key, nameCount)
+      }
+    }
+    var query: [(name: String, value: String)] = []
+    while query.count < 64 {
+      let index = Int32(query.count)
+      let count = lws_hdr_fragment_length(wsi, WSI_TOKEN_HTTP_URI_ARGS, index)
+      let pair = text(count: count) {
+        lws_hdr_copy_fragment(wsi, $0, $1, WSI_TOKEN_HTTP_URI_ARGS, index)
+      }
+      guard let pair else { break }
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      query.append((String(parts[0]), parts.count > 1 ? String(parts[1]) : ""))
+    }
+    return HTTPRequest(
+      method: method, path: path, query: query, headers: headers,
+      isSecure: configuration.certificate != nil)
+  }
+
+  /// Nil if there are no bytes to copy.
+  private func text(
+    count: Int32, copy: (UnsafeMutablePointer<CChar>?, Int32) -> Int32
+  ) -> String? {
+    guard count > 0 else { return nil }
+    let bytes = [CChar](unsafeUninitializedCapacity: Int(count) + 1) { buffer, initialized in
+      initialized = max(0, Int(copy(buffer.baseAddress, count + 1)))
+    }
+    return bytes.isEmpty ? nil : String(decoding: bytes.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  // MARK: - Out
+
+  /// Has the handler answer. False closes the connection.
+  func answer(_ wsi: OpaquePointer, _ exchange: HTTPExchange) -> Bool {
+    respond(wsi, exchange.request, handlers.request(exchange.request), closing: exchange.closes)
+  }
+
+  /// Sends a response and ends the transaction. False closes the connection.
+  private func respond(
+    _ wsi: OpaquePointer, _ request: HTTPRequest?, _ response: HTTPResponse, closing: Bool
+  ) -> Bool {
+    // The path alone: a query may hold an access key or a token.
+    Log.info(
+      "web",
+      "\(request?.method.rawValue ?? "?") \(request?.path ?? "?") \(response.status) \(response.body.count) B"
+    )
+    guard writeHeaders(wsi, response, closing: closing) else { return false }
+    if request?.method != .head && !response.body.isEmpty {
+      guard writeBody(wsi, response.body) else { return false }
+    }
+    return !closing && lws_http_transaction_completed(wsi) == 0
+  }
+
+  private func writeHeaders(_ wsi: OpaquePointer, _ response: HTTPResponse, closing: Bool) -> Bool {
+    var headers = response.headers
+    headers += [
+      ("Access-Control-Allow-Origin", "*"), ("Access-Control-Allow-Headers", "*"),
+      ("Access-Control-Allow-Methods", "*"),
+    ]
+    if closing { headers.append(("Connection", "close")) }
+    if response.status != 204 { headers.append(("Content-Length", String(response.body.count))) }
+    let size = headers.reduce(512) { $0 + $1.name.utf8.count + $1.value.utf8.count + 8 }
+    var buffer = [UInt8](repeating: 0, count: OTCHAT_LWS_PRE + size)
+    return buffer.withUnsafeMutableBufferPointer { buffer in
+      guard let base = buffer.baseAddress else { return false }
+      let start = base + OTCHAT_LWS_PRE
+      let end = base + buffer.count
+      var position: UnsafeMutablePointer<UInt8>? = start
+      guard lws_add_http_header_status(wsi, UInt32(response.status), &position, end) == 0 else {
+        return false
+      }
+      for (name, value) in headers {
+        var value = [UInt8](value.utf8)
+        let status = lws_add_http_header_by_name(wsi, name + ":", &value, Int32(value.count), &position, end)
+        guard status == 0 else { return false }
+      }
+      return lws_finalize_write_http_header(wsi, start, &position, end) == 0
+    }
+  }
+
+  private func writeBody(_ wsi: OpaquePointer, _ body: [UInt8]) -> Bool {
+    var buffer = [UInt8](repeating: 0, count: OTCHAT_LWS_PRE)
+    buffer += body
+    return buffer.withUnsafeMutableBufferPointer { buffer in
+      guard let base = buffer.baseAddress else { return false }
+      let start = base + OTCHAT_LWS_PRE
+      return lws_write(wsi, start, body.count, LWS_WRITE_HTTP_FINAL) >= 0
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import Base
+import CWebSockets
+import Glibc
+import Synchronization
+
+/// A thread that is an actor's executor and at the same time drives one libwebsockets context.
+///
+/// Jobs of the actor and callbacks of libwebsockets alternate on it, so an actor with this executor
+/// owns its `WebServer` without locks. The thread ends when the last reference to the loop is gone.
+package final class ServiceLoop: SerialExecutor {
+  private let core: Core
+
+  package init(name: String) {
+    let core = Core()
+    self.core = core
+    _ = MediaThread(name: name) { core.run() }
+  }
+
+  deinit { core.finish() }
+
+  package func enqueue(_ job: consuming ExecutorJob) {
+    core.enqueue(UnownedJob(job), on: self)
+  }
+
+  package func checkIsolated() {
+    precondition(core.isCurrentThread, "not on the service thread")
+  }
+
+  package func isIsolatingCurrentContext() -> Bool? { core.isCurrentThread }
+
+  /// Has the loop serve `context` from now on, or no context any more. On the loop's thread only.
+  func serve(_ context: OpaquePointer?) {
+    checkIsolated()
+    core.serve(context)
+  }
+}
+
+/// What the thread and the executor share; it lives as long as either.
+private final class Core: Sendable {
+  private struct State {
+    /// With each job a reference to its executor, which must outlive the job.
+    var jobs: [(UnownedJob, ServiceLoop)] = []
+    /// The libwebsockets context as a bit pattern: where to send the wake-up.
+    var context: UInt = 0
+    var thread: pthread_t = 0
+    var finished = false
+  }
+
+  private let state = Mutex(State())
+  private let semaphore = Semaphore()
+
+  var isCurrentThread: Bool { pthread_equal(pthread_self(), state.withLock { $0.thread }) != 0 }
+
+  func enqueue(_ job: UnownedJob, on executor: ServiceLoop) {
+    state.withLock { state in
+      state.jobs.append((job, executor))
+      wake(state)
+    }
+  }
+
+  func finish() {
+    state.withLock { state in
+      state.finished = true
+      wake(state)
+    }
+  }
+
+  func serve(_ context: OpaquePointer?) {
+    state.withLock { $0.context = UInt(bitPattern: context) }
+  }
+
+  /// Under the lock, so that the context cannot be destroyed meanwhile: it only writes to a pipe.
+  private func wake(_ state: borrowing State) {
+    if let context = OpaquePointer(bitPattern: state.context) {
+      lws_cancel_service(context)
+    } else {
+      semaphore.post()
+    }
+  }
+
+  func run() {
+    state.withLock { $0.thread = pthread_self() }
+    while true {
+      let (jobs, context, finished) = state.withLock { state in
+        let jobs = state.jobs
+        state.jobs = []
+        return (jobs, OpaquePointer(bitPattern: state.context), state.finished)
+      }
+      for (job, executor) in jobs { job.runSynchronously(on: executor.asUnownedSerialExecutor()) }
+      if !jobs.isEmpty { continue }
+      if finished { return }
+      if let context {
+        if lws_service(context, 0) < 0 { serve(nil) }
+      } else {
+        _ = semaphore.wait(until: Instant(nanoseconds: .max))
+      }
+    }
+  }
+}

@@ -1,0 +1,275 @@
+import Base
+import CWebSockets
+import Glibc
+import Synchronization
+
+/// An HTTP, WebSocket and TLS server on libwebsockets.
+///
+/// Confined to a `ServiceLoop`: made, used and closed in an actor that has the loop as its executor;
+/// handlers are called there. One lives on a loop at a time.
+package final class WebServer {
+  package struct Limits: Sendable {
+    /// Beyond it requests are answered with 503 and new connections at last not taken.
+    package var connections = 1000
+    /// A larger request body is answered with 413.
+    package var bodyBytes = 1 << 20
+    /// A larger WebSocket message closes the socket with 1009.
+    package var messageBytes = 256 << 10
+    /// A WebSocket whose reader leaves more than this unread is cut off.
+    package var queuedBytes = 4 << 20
+    /// How long a Close frame may take to get out.
+    package var closeSeconds: Int32 = 3
+    /// A WebSocket is pinged when nothing came for so long, and given up after twice the time.
+    package var pingSeconds: UInt16 = 15
+
+    package init() {}
+  }
+
+  package struct Configuration: Sendable {
+    package var host = "127.0.0.1"
+    /// 0 takes a free one.
+    package var port = 8080
+    package var certificate: CertificateFiles?
+    package var limits = Limits()
+
+    package init() {}
+  }
+
+  package struct Handlers {
+    /// Answers a request whose body is complete.
+    package var request: (HTTPRequest) -> HTTPResponse
+    /// Says why a WebSocket is not to be opened; nil opens it.
+    package var refusal: (HTTPRequest) -> HTTPResponse?
+    package var opened: (WebSocket) -> Void
+    package var message: (WebSocket, [UInt8]) -> Void
+    package var closed: (WebSocket, WebSocketEnd) -> Void
+    /// The time set by `wake(at:)` has come.
+    package var timer: () -> Void
+
+    package init(
+      request: @escaping (HTTPRequest) -> HTTPResponse,
+      refusal: @escaping (HTTPRequest) -> HTTPResponse? = { _ in .failure(404, "not found") },
+      opened: @escaping (WebSocket) -> Void = { _ in },
+      message: @escaping (WebSocket, [UInt8]) -> Void = { _, _ in },
+      closed: @escaping (WebSocket, WebSocketEnd) -> Void = { _, _ in },
+      timer: @escaping () -> Void = {}
+    ) {
+      self.request = request
+      self.refusal = refusal
+      self.opened = opened
+      self.message = message
+      self.closed = closed
+      self.timer = timer
+    }
+  }
+
+  package let configuration: Configuration
+  /// The port that it listens on.
+  package let port: Int
+  /// TCP connections now, HTTP and WebSocket.
+  package internal(set) var connectionCount = 0
+
+  let handlers: Handlers
+  var exchanges: [OpaquePointer: HTTPExchange] = [:]
+  var upgrades: [OpaquePointer: HTTPRequest] = [:]
+  var sockets: [OpaquePointer: WebSocket] = [:]
+  var nextSocketID = 1
+  var scratch: [UInt8] = []
+
+  private let loop: ServiceLoop
+  private let listening: ListeningSocket
+  private let memory: ContextMemory
+  private var context: OpaquePointer?
+  private var listener: OpaquePointer?
+  /// Given up to take and drop a connection when the process has no descriptor left; otherwise the
+  /// listening socket stays readable and the loop would spin.
+  private var spareDescriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+
+  /// Listens at once. On the loop's thread; it stays up until `close()`.
+  package init(
+    loop: ServiceLoop, configuration: Configuration, handlers: Handlers
+  ) throws(WebServerError) {
+    try configuration.certificate?.check()
+    self.loop = loop
+    self.configuration = configuration
+    self.handlers = handlers
+    listening = try ListeningSocket(host: configuration.host, port: configuration.port)
+    port = listening.port
+    memory = ContextMemory(configuration)
+    context = try open()
+    loop.serve(context)
+  }
+
+  /// The open WebSockets.
+  package var webSockets: [WebSocket] { Array(sockets.values) }
+
+  /// Calls the timer handler at `instant`, in place of the time set before; nil: never.
+  package func wake(at instant: Instant?) {
+    guard let context else { return }
+    guard let instant else {
+      lws_sul_cancel(&memory.timer.pointee.entry)
+      return
+    }
+    let microseconds = max(1, (instant - MonotonicClock.now()).nanoseconds / 1000)
+    lws_sul_schedule(context, 0, &memory.timer.pointee.entry, timerFired, microseconds)
+  }
+
+  /// Takes no more connections.
+  package func stopListening() {
+    guard let listener else { return }
+    otchat_lws_kill(listener)
+  }
+
+  /// Drops every connection and frees the port. No handler is called any more. Not inside a handler.
+  package func close() {
+    guard let context else { return }
+    self.context = nil
+    loop.serve(nil)
+    lws_sul_cancel(&memory.timer.pointee.entry)
+    contextLock.withLock { _ in lws_context_destroy(context) }
+    memory.free()
+    exchanges = [:]
+    upgrades = [:]
+    sockets = [:]
+    if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
+    Unmanaged.passUnretained(self).release()
+  }
+
+  /// libwebsockets keeps a reference to this object until `close()`.
+  private func open() throws(WebServerError) -> OpaquePointer {
+    memory.info.user = Unmanaged.passRetained(self).toOpaque()
+    memory.timer.pointee.server = memory.info.user
+    lws_set_log_level(0, nil)
+    let context = OpaquePointer(
+      bitPattern: contextLock.withLock { _ in UInt(bitPattern: lws_create_context(&memory.info)) })
+    guard let context, let host = lws_get_vhost_by_name(context, "default") else {
+      abandon(context)
+      throw .outOfResources
+    }
+    // The copy belongs to libwebsockets; ours closes with `listening`.
+    var descriptor = lws_sock_file_fd_type()
+    descriptor.filefd = dup(listening.descriptor)
+    _ = fcntl(descriptor.filefd, F_SETFD, FD_CLOEXEC)
+    listener = lws_adopt_descriptor_vhost(host, LWS_ADOPT_RAW_FILE_DESC, descriptor, "web", nil)
+    guard listener != nil else {
+      abandon(context)
+      throw .outOfResources
+    }
+    return context
+  }
+
+  private func abandon(_ context: OpaquePointer?) {
+    if let context { contextLock.withLock { _ in lws_context_destroy(context) } }
+    memory.free()
+    Unmanaged.passUnretained(self).release()
+  }
+
+  /// Takes the connections that have come.
+  func acceptConnections() {
+    guard let context, let host = lws_get_vhost_by_name(context, "default") else { return }
+    for _ in 0..<64 {
+      switch listening.accept() {
+      case .none: return
+      case .outOfDescriptors:
+        Log.warning("web", "no descriptor is left: a connection was dropped")
+        if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
+        if case .connection(let descriptor) = listening.accept() { Glibc.close(descriptor) }
+        spareDescriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+        return
+      case .connection(let descriptor):
+        // A few above the limit are taken: they get an answer.
+        if connectionCount >= configuration.limits.connections + ContextMemory.connectionsAboveLimit {
+          Glibc.close(descriptor)
+        } else {
+          lws_adopt_socket_vhost(host, descriptor)
+        }
+      }
+    }
+  }
+
+  var isAboveConnectionLimit: Bool { connectionCount > configuration.limits.connections }
+
+  func connectionOpened(_ wsi: OpaquePointer) { connectionCount += 1 }
+
+  func connectionGone(_ wsi: OpaquePointer) {
+    if wsi == listener {
+      listener = nil
+    } else {
+      connectionCount -= 1
+    }
+    exchanges[wsi] = nil
+    upgrades[wsi] = nil
+  }
+}
+
+/// libwebsockets and OpenSSL count contexts in plain globals.
+private let contextLock = Mutex(())
+
+/// What `timerFired` gets: the list entry first, so that both have one address.
+struct TimerSlot {
+  var entry = lws_sorted_usec_list_t()
+  var server: UnsafeMutableRawPointer?
+}
+
+private func timerFired(_ entry: UnsafeMutablePointer<lws_sorted_usec_list_t>?) {
+  guard let entry else { return }
+  let slot = UnsafeMutableRawPointer(entry).assumingMemoryBound(to: TimerSlot.self)
+  guard let server = slot.pointee.server else { return }
+  Unmanaged<WebServer>.fromOpaque(server).takeUnretainedValue().handlers.timer()
+}
+
+/// What a libwebsockets context points to for as long as it lives.
+final class ContextMemory {
+  static let connectionsAboveLimit = 32
+
+  var info = lws_context_creation_info()
+  let timer = UnsafeMutablePointer<TimerSlot>.allocate(capacity: 1)
+  private let protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
+  private let retry = UnsafeMutablePointer<lws_retry_bo_t>.allocate(capacity: 1)
+  private var strings: [UnsafeMutablePointer<CChar>] = []
+
+  init(_ configuration: WebServer.Configuration) {
+    timer.initialize(to: TimerSlot())
+    protocols.initialize(repeating: lws_protocols(), count: 2)
+    protocols[0].name = text("web")
+    protocols[0].callback = webServerCallback
+    protocols[0].rx_buffer_size = 4096
+    protocols[0].tx_packet_size = 64 << 10
+    retry.initialize(to: lws_retry_bo_t())
+    retry.pointee.secs_since_valid_ping = configuration.limits.pingSeconds
+    retry.pointee.secs_since_valid_hangup = 2 * configuration.limits.pingSeconds
+
+    info.port = CONTEXT_PORT_NO_LISTEN_SERVER
+    info.protocols = UnsafePointer(protocols)
+    info.retry_and_idle_policy = UnsafePointer(retry)
+    info.server_string = text("otchat")
+    info.options = OTCHAT_LWS_OPTION_NO_SYSTEM_STATES
+    // Listener, wake-up pipe, and what libwebsockets adds.
+    info.fd_limit_per_thread = UInt32(configuration.limits.connections + Self.connectionsAboveLimit + 8)
+    info.max_http_header_data = 16 << 10
+    info.timeout_secs = 10
+    info.keepalive_timeout = 30
+    if let certificate = configuration.certificate {
+      info.options |= OTCHAT_LWS_OPTION_TLS
+      info.ssl_cert_filepath = text(certificate.certificate)
+      info.ssl_private_key_filepath = text(certificate.key)
+      info.ssl_options_set = OTCHAT_TLS_1_2_AND_UP
+      info.alpn = text("http/1.1")
+    }
+  }
+
+  private func text(_ string: String) -> UnsafePointer<CChar>? {
+    guard let copy = strdup(string) else { return nil }
+    strings.append(copy)
+    return UnsafePointer(copy)
+  }
+
+  /// Once the context is destroyed.
+  func free() {
+    timer.deallocate()
+    protocols.deallocate()
+    retry.deallocate()
+    strings.forEach { Glibc.free($0) }
+    strings = []
+  }
+}

@@ -1,0 +1,78 @@
+import Base
+import CWebSockets
+
+/// libwebsockets calls this on the service thread, where the server is at home.
+func webServerCallback(
+  _ wsi: OpaquePointer?, _ reason: lws_callback_reasons, _: UnsafeMutableRawPointer?,
+  _ input: UnsafeMutableRawPointer?, _ count: Int
+) -> Int32 {
+  guard let wsi, let user = lws_context_user(lws_get_context(wsi)) else { return 0 }
+  let server = Unmanaged<WebServer>.fromOpaque(user).takeUnretainedValue()
+  let bytes = UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : count)
+  return server.handle(reason, wsi, bytes) ? 0 : -1
+}
+
+extension WebServer {
+  /// False closes the connection.
+  fileprivate func handle(
+    _ reason: lws_callback_reasons, _ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer
+  ) -> Bool {
+    switch reason {
+    case LWS_CALLBACK_RAW_RX_FILE:
+      acceptConnections()
+    case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+      connectionOpened(wsi)
+    case LWS_CALLBACK_WSI_DESTROY:
+      connectionGone(wsi)
+
+    case LWS_CALLBACK_HTTP:
+      return begin(wsi, path: String(decoding: bytes, as: UTF8.self))
+    case LWS_CALLBACK_HTTP_BODY:
+      exchanges[wsi]?.request.body.append(contentsOf: bytes)
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+      guard let exchange = exchanges.removeValue(forKey: wsi) else { return true }
+      return answer(wsi, exchange)
+    case LWS_CALLBACK_CLOSED_HTTP:
+      exchanges[wsi] = nil
+
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
+      return confirmUpgrade(wsi)
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION:
+      return upgrades[wsi] != nil
+    case LWS_CALLBACK_ESTABLISHED:
+      return open(wsi)
+    case LWS_CALLBACK_RECEIVE:
+      return receive(wsi, bytes)
+    case LWS_CALLBACK_SERVER_WRITEABLE:
+      return sockets[wsi]?.write(scratch: &scratch) ?? false
+    case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
+      sockets[wsi]?.peerCloses(bytes)
+    case LWS_CALLBACK_CLOSED:
+      guard let socket = sockets.removeValue(forKey: wsi) else { return true }
+      handlers.closed(socket, socket.end)
+    default:
+      break
+    }
+    return true
+  }
+
+  private func open(_ wsi: OpaquePointer) -> Bool {
+    guard let request = upgrades.removeValue(forKey: wsi) else { return false }
+    let socket = WebSocket(id: nextSocketID, request: request, wsi: wsi, limits: configuration.limits)
+    nextSocketID += 1
+    sockets[wsi] = socket
+    handlers.opened(socket)
+    return true
+  }
+
+  private func receive(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let socket = sockets[wsi] else { return false }
+    switch socket.receive(bytes) {
+    case .nothing: return true
+    case .refused: return false
+    case .message(let message):
+      handlers.message(socket, message)
+      return true
+    }
+  }
+}
