@@ -1,17 +1,17 @@
 import COpenSSL
 
 /// Keyed hashes of tokens (RFC 2104).
-enum Signature {
-  static func sha1(_ message: some Sequence<UInt8>, key: String) -> [UInt8] {
+package enum Signature {
+  package static func sha1(_ message: some Sequence<UInt8>, key: String) -> [UInt8] {
     hmac(EVP_sha1(), size: 20, Array(message), Array(key.utf8))
   }
 
-  static func sha256(_ message: some Sequence<UInt8>, key: String) -> [UInt8] {
+  package static func sha256(_ message: some Sequence<UInt8>, key: String) -> [UInt8] {
     hmac(EVP_sha256(), size: 32, Array(message), Array(key.utf8))
   }
 
   /// Takes as long for the first wrong byte as for the last.
-  static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+  package static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
   }
 

@@ -71,6 +71,8 @@ extension WebServer {
     let refusal: HTTPResponse?
     if isAboveConnectionLimit {
       refusal = .failure(503, "too many connections")
+    } else if configuration.certificate != nil && lws_is_ssl(wsi) == 0 {
+      refusal = .failure(400, "this port speaks TLS")
     } else if request.header("upgrade")?.lowercased() != "websocket" {
       refusal = .failure(400, "no upgrade but to a WebSocket")
     } else {

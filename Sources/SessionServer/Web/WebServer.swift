@@ -126,11 +126,12 @@ package final class WebServer {
     self.context = nil
     loop.serve(nil)
     lws_sul_cancel(&memory.timer.pointee.entry)
-    contextLock.withLock { _ in lws_context_destroy(context) }
-    memory.free()
+    sockets.values.forEach { $0.isClosed() }
+    sockets = [:]
     exchanges = [:]
     upgrades = [:]
-    sockets = [:]
+    contextLock.withLock { _ in lws_context_destroy(context) }
+    memory.free()
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
     Unmanaged.passUnretained(self).release()
   }
@@ -250,7 +251,7 @@ final class ContextMemory {
     info.timeout_secs = 10
     info.keepalive_timeout = 30
     if let certificate = configuration.certificate {
-      info.options |= OTCHAT_LWS_OPTION_TLS
+      info.options |= OTCHAT_LWS_OPTION_TLS | OTCHAT_LWS_OPTION_REDIRECT_TO_TLS
       info.ssl_cert_filepath = text(certificate.certificate)
       info.ssl_private_key_filepath = text(certificate.key)
       info.ssl_options_set = OTCHAT_TLS_1_2_AND_UP

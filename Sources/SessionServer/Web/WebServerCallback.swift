@@ -44,12 +44,13 @@ extension WebServer {
     case LWS_CALLBACK_RECEIVE:
       return receive(wsi, bytes)
     case LWS_CALLBACK_SERVER_WRITEABLE:
-      return sockets[wsi]?.write(scratch: &scratch) ?? false
+      return sockets[wsi]?.write(scratch: &scratch) ?? true
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
       sockets[wsi]?.peerCloses(bytes)
+      // Under TLS the connection itself lives on until the peer shuts it down.
+      closed(wsi)
     case LWS_CALLBACK_CLOSED:
-      guard let socket = sockets.removeValue(forKey: wsi) else { return true }
-      handlers.closed(socket, socket.end)
+      closed(wsi)
     default:
       break
     }
@@ -63,6 +64,12 @@ extension WebServer {
     sockets[wsi] = socket
     handlers.opened(socket)
     return true
+  }
+
+  private func closed(_ wsi: OpaquePointer) {
+    guard let socket = sockets.removeValue(forKey: wsi) else { return }
+    socket.isClosed()
+    handlers.closed(socket, socket.end)
   }
 
   private func receive(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Bool {

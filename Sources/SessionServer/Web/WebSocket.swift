@@ -8,6 +8,8 @@ package final class WebSocket {
   package let request: HTTPRequest
 
   private let wsi: OpaquePointer
+  /// From then on the handle of libwebsockets may be gone at any time.
+  private var isGone = false
   private let limits: WebServer.Limits
   private var queue: [[UInt8]] = []
   private var firstInQueue = 0
@@ -34,7 +36,7 @@ package final class WebSocket {
   /// false then, and once the socket is closing.
   @discardableResult
   package func send(_ bytes: [UInt8]) -> Bool {
-    guard closing == nil else { return false }
+    guard closing == nil && !isGone else { return false }
     queuedBytes += bytes.count
     queue.append(bytes)
     if queuedBytes > limits.queuedBytes {
@@ -50,7 +52,7 @@ package final class WebSocket {
 
   /// Closes it with a code (RFC 6455, 7.4) once what was sent before is out.
   package func close(code: Int, reason: String = "") {
-    guard closing == nil else { return }
+    guard closing == nil && !isGone else { return }
     closing = (code, reason)
     lws_callback_on_writable(wsi)
     // A reader that takes nothing more must not hold it open.
@@ -111,6 +113,8 @@ package final class WebSocket {
   func peerCloses(_ payload: UnsafeRawBufferPointer) {
     peerCloseCode = payload.count >= 2 ? .code(Int(payload[0]) << 8 | Int(payload[1])) : .withoutCode
   }
+
+  func isClosed() { isGone = true }
 
   /// How it ended, known once it is closed.
   var end: WebSocketEnd {
