@@ -1,0 +1,99 @@
+/// Everything that can go wrong in this library, one case a cause.
+///
+/// `code` and `name` are OpenTok's; `message`, `hint` and `exitStatus` come from one switch
+/// (`OpenTokErrorText.swift`). No case holds a token or a secret.
+public enum OpenTokError: Error, Sendable, Hashable {
+  /// What was being done when time ran out.
+  public enum Step: String, Sendable, Hashable {
+    case credentials = "asking for credentials"
+    case sessionInfo = "asking for session information"
+    case socket = "opening the signalling connection"
+    case joining = "joining the session"
+    case publishing = "publishing"
+    case subscribing = "subscribing"
+    case request = "waiting for the server's answer"
+  }
+
+  /// Where the media of a stream failed.
+  public enum Stage: String, Sendable, Hashable {
+    case signalling, ice = "ICE", dtls = "DTLS", media
+  }
+
+  // MARK: Reaching a server
+  case invalidURL(String)
+  case hostNotFound(host: String)
+  case connectionRefused(host: String, port: Int)
+  case unreachable(host: String, detail: String)
+  case tlsFailed(host: String, detail: String)
+  case certificateFileUnreadable(path: String)
+  case timedOut(Step, seconds: Double)
+  case notHTTP(url: String)
+  case notWebSocket(url: String)
+  case tooManyRedirects(url: String)
+  case answerTooLarge(url: String, limit: Int)
+  case cancelled
+
+  // MARK: What a server answered
+  case httpStatus(url: String, status: Int)
+  case htmlAnswer(url: String)
+  case notJSON(url: String)
+  case missingKeys(url: String, keys: [String])
+  case unexpectedAnswer(step: Step, detail: String)
+
+  // MARK: Credentials
+  case invalidAPIKey
+  case invalidSessionID
+  case sessionOfOtherKey
+  case tokenMalformed(detail: String)
+  case tokenCutShort
+  case tokenExpired(secondsAgo: Int)
+  case tokenOfOtherSession
+  case tokenOfOtherKey
+
+  // MARK: Joining a session
+  case authenticationFailed(reason: String)
+  case sessionNotFound
+  case termsOfService(reason: String)
+  case connectRefused(status: Int, reason: String)
+  case connectionLimitExceeded
+  case notConnected
+  case alreadyConnected
+  case connectionLost(detail: String)
+  case forceDisconnected
+
+  // MARK: Streams
+  case invalidParameter(String)
+  case publishRefused(status: Int, reason: String)
+  case streamLimitExceeded
+  case publisherFailed(Stage, detail: String)
+  case streamNotFound
+  case subscribeRefused(status: Int, reason: String)
+  case subscriberFailed(Stage, detail: String)
+  case unsupportedCodec(detail: String)
+  case mediaUnavailable(detail: String, hint: String?)
+
+  // MARK: Signals and moderation
+  case signalRefused(status: Int, reason: String)
+  case signalTypeInvalid
+  case signalTooLarge
+  case forceDisconnectRefused(status: Int, reason: String)
+  case forceUnpublishRefused(status: Int, reason: String)
+  case forceMuteRefused(status: Int, reason: String)
+  case requestRefused(status: Int, reason: String)
+
+  // MARK: This machine
+  case systemFailure(String)
+}
+
+/// What a process that ends because of an error tells its parent (sysexits.h).
+public enum ExitStatus: Int32, Sendable {
+  case usage = 64
+  case badInput = 65
+  case inputMissing = 66
+  case unreachable = 69
+  case internalError = 70
+  case temporaryFailure = 75
+  case senselessAnswer = 76
+  case refused = 77
+  case badConfiguration = 78
+}
