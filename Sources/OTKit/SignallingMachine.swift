@@ -1,0 +1,489 @@
+import Base
+import OpenTokProtocol
+
+/// A client's half of OpenTok's signalling: Rumor frames over a WebSocket that may be lost and resumed.
+///
+/// It does no IO and never asks the time. Feed it with `start`, `socketOpened`, `received`, …, then take
+/// what is to be done from `nextAction` until there is no more; call `advance` when `deadline` has come.
+package struct SignallingMachine {
+  package struct Configuration: Equatable, Sendable {
+    package var apiKey: String
+    package var sessionID: String
+    package var token: String
+    /// A lower-case UUID of our own choice.
+    package var connectionID: String
+    package var symphonyAddress: String
+    /// Whether the server keeps a lost connection for a while.
+    package var reconnection: Bool
+    /// For opening a socket, and for joining on it.
+    package var connectTimeout: Duration = .seconds(15)
+
+    package init(
+      apiKey: String, sessionID: String, token: String, connectionID: String, symphonyAddress: String,
+      reconnection: Bool
+    ) {
+      self.apiKey = apiKey
+      self.sessionID = sessionID
+      self.token = token
+      self.connectionID = connectionID
+      self.symphonyAddress = symphonyAddress
+      self.reconnection = reconnection
+    }
+  }
+
+  package enum Answer: Equatable, Sendable {
+    case success(JSON)
+    case refused(status: Int, reason: String)
+    case timedOut
+    /// The session ended before the answer.
+    case lost
+  }
+
+  package enum Action: Equatable, Sendable {
+    /// `attempt` is a new UUID; `resume` asks for the connection that the same socket id had.
+    case openSocket(attempt: String, resume: Bool)
+    case send(RumorFrame)
+    /// After everything that was sent, with a close frame of this code.
+    case closeSocket(code: Int)
+    case abortSocket
+    case event(SignallingEvent)
+  }
+
+  package enum State: Equatable, Sendable {
+    case idle
+    /// Waiting for the first socket.
+    case opening(until: Instant)
+    /// Waiting to be let in.
+    case joining(transactionID: String, until: Instant)
+    case connected
+    /// The socket was lost at `since`. `attempt` says how far the present attempt is.
+    case reconnecting(since: Instant, Attempt)
+    case ended
+  }
+
+  package enum Attempt: Equatable, Sendable {
+    case waiting(until: Instant)
+    case opening(until: Instant)
+    /// Open; the server has not said yet that it still knows us.
+    case verifying(until: Instant)
+  }
+
+  struct Pending {
+    var frame: RumorFrame
+    var deadline: Instant
+  }
+
+  /// A PING goes out when nothing was sent for so long.
+  package static let pingInterval: Duration = .seconds(2)
+  /// Without a message for so long the socket is lost.
+  package static let silenceWithReconnection: Duration = .milliseconds(5900)
+  package static let silenceWithoutReconnection: Duration = .milliseconds(49900)
+  package static let reconnectPeriod: Duration = .seconds(60)
+  package static let reconnectDelay: Duration = .milliseconds(500)
+  package static let answerTimeout: Duration = .seconds(15)
+  /// How many server transactions are remembered to find duplicates.
+  static let rememberedTransactions = 4096
+  static let maximumPending = 1024
+  static let maximumObjects = 4096
+
+  package let configuration: Configuration
+  package internal(set) var state = State.idle
+  /// What the session holds, as far as we were told.
+  package internal(set) var connections: [String: ConnectionInfo] = [:]
+  package internal(set) var streams: [String: StreamInfo] = [:]
+  package internal(set) var muteOnEntry = false
+  /// Frames that made no sense, or no sense here.
+  package internal(set) var ignoredFrames = 0
+
+  var generator: any RandomNumberGenerator & Sendable
+  var actions: [Action] = []
+  var pending: [(transactionID: String, Pending)] = []
+  var archives: [String: String] = [:]
+  private var seen: Set<String> = []
+  private var seenOrder: [String] = []
+  private var seenNext = 0
+  private var lastSent = Instant.zero
+  private var lastReceived = Instant.zero
+  private var joinState: SessionState?
+
+  package init(
+    _ configuration: Configuration,
+    generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+  ) {
+    self.configuration = configuration
+    self.generator = generator
+  }
+
+  package var base: RaptorURI { RaptorURI(partner: configuration.apiKey, session: configuration.sessionID) }
+
+  package mutating func nextAction() -> Action? { actions.isEmpty ? nil : actions.removeFirst() }
+
+  mutating func emit(_ event: SignallingEvent) { actions.append(.event(event)) }
+
+  mutating func newID() -> String { UUID.v4(using: &generator) }
+
+  // MARK: What the owner does
+
+  package mutating func start(at now: Instant) {
+    guard state == .idle else { return }
+    state = .opening(until: now + configuration.connectTimeout)
+    actions.append(.openSocket(attempt: newID(), resume: false))
+  }
+
+  /// Sends a message that the server answers; the answer comes as an event with this transaction id.
+  /// While the socket is lost it waits for the next one.
+  @discardableResult
+  package mutating func request(_ message: RaptorMessage, at now: Instant) -> String {
+    let transactionID = newID()
+    let isOpen: Bool
+    switch state {
+    case .connected: isOpen = true
+    case .reconnecting: isOpen = false
+    default:
+      emit(.answered(transactionID: transactionID, .lost))
+      return transactionID
+    }
+    guard pending.count < Self.maximumPending else {
+      emit(.answered(transactionID: transactionID, .timedOut))
+      return transactionID
+    }
+    let frame = messageFrame(message, transactionID)
+    pending.append((transactionID, Pending(frame: frame, deadline: now + Self.answerTimeout)))
+    if isOpen { send(frame, at: now) }
+    return transactionID
+  }
+
+  /// Leaves the session, telling the server.
+  package mutating func leave(at now: Instant) {
+    switch state {
+    case .ended: return
+    case .connected:
+      send(RumorFrame(.disconnect, headers: [RumorFrame.Header.reconnect: ""]), at: now)
+      actions.append(.closeSocket(code: 1000))
+    default:
+      actions.append(.abortSocket)
+    }
+    finish(.disconnected(reason: RaptorReason.clientDisconnected, nil), failure: .cancelled)
+  }
+
+  // MARK: What happens to the socket
+
+  package mutating func socketOpened(at now: Instant) {
+    lastReceived = now
+    switch state {
+    case .opening:
+      join(at: now)
+    case .reconnecting(let since, .opening):
+      state = .reconnecting(since: since, .verifying(until: now + Self.silenceWithReconnection))
+      // The answer tells that the server still knows us.
+      send(RumorFrame(.ping), at: now)
+      for index in pending.indices {
+        pending[index].1.deadline = now + Self.answerTimeout
+        send(pending[index].1.frame, at: now)
+      }
+    default:
+      break
+    }
+  }
+
+  package mutating func socketFailed(_ error: OpenTokError, at now: Instant) {
+    switch state {
+    case .opening: finish(.failed(error), failure: error)
+    case .reconnecting(let since, _): retry(since: since, at: now, error)
+    default: break
+    }
+  }
+
+  package mutating func socketClosed(code: Int, at now: Instant) {
+    switch state {
+    case .opening, .joining:
+      let error = OpenTokError.connectionLost(detail: "the server closed the connection (\(code))")
+      finish(.failed(error), failure: error)
+    case .connected:
+      guard configuration.reconnection, ![1000, 1001, 1003, 1011].contains(code) else {
+        return lose("the server closed the connection (\(code))")
+      }
+      reconnect(at: now)
+    case .reconnecting(let since, _):
+      guard ![1003, 1011].contains(code) else { return lose("the server no longer knows this connection") }
+      retry(since: since, at: now, nil)
+    case .idle, .ended:
+      break
+    }
+  }
+
+  package mutating func received(_ bytes: [UInt8], at now: Instant) {
+    guard let frame = try? RumorFrame(decoding: bytes) else {
+      ignoredFrames += 1
+      return
+    }
+    received(frame, at: now)
+  }
+
+  package mutating func received(_ frame: RumorFrame, at now: Instant) {
+    lastReceived = now
+    switch state {
+    case .idle, .opening, .ended, .reconnecting(_, .waiting), .reconnecting(_, .opening):
+      ignoredFrames += 1
+      return
+    case .reconnecting(_, .verifying):
+      state = .connected
+      emit(.reconnected)
+    case .joining, .connected:
+      break
+    }
+    switch frame.kind {
+    case .status:
+      receivedStatus(frame, at: now)
+    case .message:
+      acknowledge(frame, at: now)
+      guard isNew(frame) else { return }
+      guard let message = try? RaptorMessage(parsing: frame.payload), message.uri.session == base.session
+      else {
+        ignoredFrames += 1
+        return
+      }
+      receivedMessage(message, from: frame.from ?? "", at: now)
+      tryToEnter()
+    case .ping:
+      send(RumorFrame(.pong), at: now)
+    case .pong:
+      break
+    case .subscribe, .unsubscribe, .connect, .disconnect:
+      ignoredFrames += 1
+    }
+  }
+
+  // MARK: Time
+
+  /// When `advance` wants to be called; nil: never, as things are.
+  package var deadline: Instant? {
+    switch state {
+    case .idle, .ended: nil
+    case .opening(let until), .joining(_, let until): until
+    case .connected:
+      min(
+        lastSent + Self.pingInterval, lastReceived + silence,
+        pending.map(\.1.deadline).min() ?? Instant(nanoseconds: .max))
+    case .reconnecting(let since, .waiting(let until)),
+      .reconnecting(let since, .opening(let until)),
+      .reconnecting(let since, .verifying(let until)):
+      min(until, since + Self.reconnectPeriod)
+    }
+  }
+
+  private var silence: Duration {
+    configuration.reconnection ? Self.silenceWithReconnection : Self.silenceWithoutReconnection
+  }
+
+  package mutating func advance(to now: Instant) {
+    guard let deadline, now >= deadline else { return }
+    switch state {
+    case .opening:
+      actions.append(.abortSocket)
+      let error = OpenTokError.timedOut(.socket, seconds: configuration.connectTimeout.seconds)
+      finish(.failed(error), failure: error)
+    case .joining:
+      actions.append(.abortSocket)
+      let error = OpenTokError.timedOut(.joining, seconds: configuration.connectTimeout.seconds)
+      finish(.failed(error), failure: error)
+    case .connected:
+      advanceConnected(to: now)
+    case .reconnecting(let since, let attempt):
+      if now >= since + Self.reconnectPeriod {
+        actions.append(.abortSocket)
+        return lose("no way back for \(Int(Self.reconnectPeriod.seconds)) s")
+      }
+      switch attempt {
+      case .waiting: openAgain(since: since, at: now)
+      case .opening, .verifying:
+        actions.append(.abortSocket)
+        retry(since: since, at: now, nil)
+      }
+    case .idle, .ended:
+      break
+    }
+  }
+
+  private mutating func advanceConnected(to now: Instant) {
+    if now >= lastReceived + silence {
+      actions.append(.abortSocket)
+      return configuration.reconnection ? reconnect(at: now) : lose("the server has gone silent")
+    }
+    for transactionID in pending.filter({ now >= $0.1.deadline }).map(\.transactionID) {
+      pending.removeAll { $0.transactionID == transactionID }
+      emit(.answered(transactionID: transactionID, .timedOut))
+    }
+    if now >= lastSent + Self.pingInterval { send(RumorFrame(.ping), at: now) }
+  }
+
+  // MARK: Joining
+
+  private mutating func join(at now: Instant) {
+    let connectionID = configuration.connectionID
+    send(
+      RumorFrame(
+        .connect,
+        headers: [
+          RumorFrame.Header.uniqueID: connectionID, RumorFrame.Header.transactionID: newID(),
+          RumorFrame.Header.notifyDisconnectAddress: configuration.symphonyAddress,
+        ]), at: now)
+    send(RumorFrame(.subscribe, to: [base.description]), at: now)
+    let transactionID = newID()
+    var frame = messageFrame(
+      RaptorMessage(
+        .create, base.with(.connection(connectionID)),
+        content: [
+          "userAgent": .string(ClientVersion.userAgent), "clientVersion": .string(ClientVersion.text),
+          "capabilities": ["forceMute", "renegotiation"],
+        ]), transactionID)
+    frame.headers.append(RumorFrame.Header.token, configuration.token)
+    state = .joining(transactionID: transactionID, until: now + configuration.connectTimeout)
+    send(frame, at: now)
+  }
+
+  private mutating func receivedStatus(_ frame: RumorFrame, at now: Instant) {
+    guard let transactionID = frame.transactionID else {
+      ignoredFrames += 1
+      return
+    }
+    let payload = (try? JSON(parsing: frame.payload)) ?? .null
+    // A status without a number is an error, as in other clients.
+    let status = frame.status ?? 500
+    let answer: Answer =
+      (200..<300).contains(status)
+      ? .success(payload) : .refused(status: status, reason: payload["reason"]?.stringValue ?? "")
+    if case .joining(transactionID, _) = state {
+      switch answer {
+      case .success(let content):
+        guard let session = SessionState(content) else {
+          let error = OpenTokError.unexpectedAnswer(step: .joining, detail: "it holds no session state")
+          actions.append(.closeSocket(code: 1000))
+          return finish(.failed(error), failure: error)
+        }
+        joinState = session
+        tryToEnter()
+      case .refused(let status, let reason):
+        let error: OpenTokError =
+          reason == "connectionLimitExceeded"
+          ? .connectionLimitExceeded : .connectRefused(status: status, reason: reason)
+        actions.append(.closeSocket(code: 1000))
+        finish(.failed(error), failure: error)
+      case .timedOut, .lost:
+        break
+      }
+      return
+    }
+    guard let index = pending.firstIndex(where: { $0.transactionID == transactionID }) else { return }
+    pending.remove(at: index)
+    emit(.answered(transactionID: transactionID, answer))
+  }
+
+  /// Enters once the session's state is known and our own connection with it.
+  private mutating func tryToEnter() {
+    guard case .joining = state, let session = joinState,
+      let own = session.connections.first(where: { $0.id == configuration.connectionID })
+        ?? connections[configuration.connectionID]
+    else { return }
+    joinState = nil
+    state = .connected
+    muteOnEntry = session.muteOnEntry
+    connections = [:]
+    emit(.connected(own))
+    let others = session.connections.filter { $0.id != own.id }
+    for connection in ([own] + others).prefix(Self.maximumObjects) {
+      connections[connection.id] = connection
+      emit(.connectionCreated(connection))
+    }
+    for stream in session.streams.prefix(Self.maximumObjects) {
+      streams[stream.id] = stream
+      emit(.streamCreated(stream))
+    }
+    for archive in session.archives.prefix(Self.maximumObjects) where archive.status == "started" {
+      archives[archive.id] = archive.name
+      emit(.archiveStarted(id: archive.id, name: archive.name))
+    }
+  }
+
+  // MARK: Losing and finding again
+
+  private mutating func reconnect(at now: Instant) {
+    emit(.reconnecting)
+    openAgain(since: now, at: now)
+  }
+
+  private mutating func openAgain(since: Instant, at now: Instant) {
+    state = .reconnecting(since: since, .opening(until: now + configuration.connectTimeout))
+    actions.append(.openSocket(attempt: newID(), resume: true))
+  }
+
+  private mutating func retry(since: Instant, at now: Instant, _ error: OpenTokError?) {
+    let next = now + Self.reconnectDelay
+    guard next < since + Self.reconnectPeriod else {
+      return lose(error.map { $0.message } ?? "no way back")
+    }
+    state = .reconnecting(since: since, .waiting(until: next))
+  }
+
+  private mutating func lose(_ detail: String) {
+    let error = OpenTokError.connectionLost(detail: detail)
+    finish(.disconnected(reason: RaptorReason.networkDisconnected, error), failure: error)
+  }
+
+  /// Ended by the server: a moderator's wish, mostly.
+  mutating func dismissed(reason: String, at now: Instant) {
+    send(RumorFrame(.disconnect, headers: [RumorFrame.Header.reconnect: ""]), at: now)
+    actions.append(.closeSocket(code: 1000))
+    let error: OpenTokError? = reason == RaptorReason.forceDisconnected ? .forceDisconnected : nil
+    finish(.disconnected(reason: reason, error), failure: .forceDisconnected)
+  }
+
+  private mutating func finish(_ event: SignallingEvent, failure: OpenTokError) {
+    let entered: Bool
+    switch state {
+    case .connected, .reconnecting: entered = true
+    case .ended: return
+    case .idle, .opening, .joining: entered = false
+    }
+    state = .ended
+    for transactionID in pending.map(\.transactionID) {
+      emit(.answered(transactionID: transactionID, .lost))
+    }
+    pending = []
+    emit(entered ? event : .failed(failure))
+  }
+
+  // MARK: Frames
+
+  private func messageFrame(_ message: RaptorMessage, _ transactionID: String) -> RumorFrame {
+    RumorFrame(
+      .message, to: [configuration.symphonyAddress],
+      headers: [
+        RumorFrame.Header.contentType: RumorFrame.raptorContentType,
+        RumorFrame.Header.transactionID: transactionID, RumorFrame.Header.from: configuration.connectionID,
+      ], payload: message.payload)
+  }
+
+  mutating func send(_ frame: RumorFrame, at now: Instant) {
+    lastSent = now
+    actions.append(.send(frame))
+  }
+
+  private mutating func acknowledge(_ frame: RumorFrame, at now: Instant) {
+    if let status = frame.acknowledgement(from: configuration.connectionID) { send(status, at: now) }
+  }
+
+  /// False if this transaction was applied before: the server sends again what it does not know to have come.
+  private mutating func isNew(_ frame: RumorFrame) -> Bool {
+    guard let transactionID = frame.transactionID else { return true }
+    guard seen.insert(transactionID).inserted else { return false }
+    if seenOrder.count < Self.rememberedTransactions {
+      seenOrder.append(transactionID)
+    } else {
+      seen.remove(seenOrder[seenNext])
+      seenOrder[seenNext] = transactionID
+      seenNext = (seenNext + 1) % Self.rememberedTransactions
+    }
+    return true
+  }
+}
