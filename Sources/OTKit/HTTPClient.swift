@@ -216,7 +216,7 @@ private final class Transfer {
     if tooLarge { return .answerTooLarge(url: url.shown, limit: client.maximumBodySize) }
     let detail = String(cString: curl_easy_strerror(status))
     switch status {
-    case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
       return .invalidURL(url.shown)
     case CURLE_COULDNT_RESOLVE_HOST:
       return .hostNotFound(host: url.hostName)

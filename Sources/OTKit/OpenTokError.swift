@@ -1,6 +1,6 @@
 /// Everything that can go wrong in this library, one case a cause.
 ///
-/// `code` and `name` are OpenTok's; `message`, `hint` and `exitStatus` come from one switch
+/// `code` and `name` are OpenTok's; `message`, `hint` and `exitCode` come from one switch
 /// (`OpenTokErrorText.swift`). No case holds a token or a secret.
 public enum OpenTokError: Error, Sendable, Hashable {
   /// What was being done when time ran out.
@@ -86,7 +86,7 @@ public enum OpenTokError: Error, Sendable, Hashable {
 }
 
 /// What a process that ends because of an error tells its parent (sysexits.h).
-public enum ExitStatus: Int32, Sendable {
+public enum ExitCode: Int32, Sendable {
   case usage = 64
   case badInput = 65
   case inputMissing = 66

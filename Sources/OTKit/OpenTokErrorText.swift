@@ -7,16 +7,16 @@ extension OpenTokError {
   public var message: String { text.message }
   /// What the user can do about it.
   public var hint: String? { text.hint }
-  public var exitStatus: ExitStatus { text.exit }
+  public var exitCode: ExitCode { text.exit }
 
   private struct Text {
     var code: Int
     var name: String
     var message: String
     var hint: String?
-    var exit: ExitStatus
+    var exit: ExitCode
 
-    init(_ code: Int, _ name: String, _ message: String, _ hint: String?, _ exit: ExitStatus) {
+    init(_ code: Int, _ name: String, _ message: String, _ hint: String?, _ exit: ExitCode) {
       self.code = code
       self.name = name
       self.message = message

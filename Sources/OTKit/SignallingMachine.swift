@@ -223,7 +223,9 @@ package struct SignallingMachine {
   package mutating func received(_ frame: RumorFrame, at now: Instant) {
     lastReceived = now
     switch state {
-    case .idle, .opening, .ended, .reconnecting(_, .waiting), .reconnecting(_, .opening):
+    case .ended:
+      return
+    case .idle, .opening, .reconnecting(_, .waiting), .reconnecting(_, .opening):
       ignoredFrames += 1
       return
     case .reconnecting(_, .verifying):

@@ -10,7 +10,8 @@ final class WebSocketService: @unchecked Sendable {
   static let shared = WebSocketService()
 
   enum Command: Sendable {
-    case connect(UInt, ServerURL, TLSTrust, WebSocketClient.QueuedBytes, @Sendable (WebSocketClient.Event) -> Void)
+    case connect(
+      UInt, ServerURL, TLSTrust, WebSocketClient.QueuedBytes, @Sendable (WebSocketClient.Event) -> Void)
     case resolved(UInt, Result<[String], OpenTokError>)
     case send(UInt, [UInt8])
     case close(UInt, Int)
@@ -63,7 +64,10 @@ final class WebSocketService: @unchecked Sendable {
     context = lws_create_context(&info)
     guard context != nil else { return }
     _ = MediaThread(name: "websocket") {
-      while lws_service(Self.shared.context, 0) >= 0 {}
+      // Commands reach us through the callbacks of a virtual host, so there has to be one.
+      let service = Self.shared
+      _ = service.host(for: .system)
+      while lws_service(service.context, 0) >= 0 {}
     }
   }
 
@@ -197,6 +201,7 @@ final class WebSocketService: @unchecked Sendable {
     var info = lws_context_creation_info()
     info.port = -1
     info.protocols = UnsafePointer(protocols)
+    info.options = UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
     info.provided_client_ssl_ctx = tls
     guard let host = lws_create_vhost(context, &info) else { return nil }
     hosts.append((trust, host))
@@ -226,8 +231,10 @@ final class WebSocketService: @unchecked Sendable {
       connections[id]?.closeCode = payload.count >= 2 ? Int(payload[0]) << 8 | Int(payload[1]) : 1005
     case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
       guard let connection = connections[id] else { break }
-      let text = bytes.map { String(decoding: UnsafeRawBufferPointer(start: $0, count: count), as: UTF8.self) }
-      let error = failure(connection, text ?? "")
+      let text = bytes.map {
+        String(decoding: UnsafeRawBufferPointer(start: $0, count: count), as: UTF8.self)
+      }
+      let error = failure(connection, socket, text ?? "")
       connections[id]?.socket = nil
       if case .connectionRefused = error { tryNextAddress(id, or: error) } else { end(id, .failed(error)) }
     case LWS_CALLBACK_CLIENT_CLOSED:
@@ -279,12 +286,14 @@ final class WebSocketService: @unchecked Sendable {
     return 0
   }
 
-  private func failure(_ connection: Connection, _ text: String) -> OpenTokError {
+  private func failure(_ connection: Connection, _ socket: OpaquePointer?, _ text: String) -> OpenTokError {
     let host = connection.url.hostName
     let lower = text.lowercased()
     Log.debug("websocket", "connecting to \(host) failed: \(text)")
     if lower.contains("cert") || lower.contains("ssl") || lower.contains("tls") {
-      return .tlsFailed(host: host, detail: text.trimmingPrefix { $0.isWhitespace }.description)
+      let result = socket.flatMap { lws_get_ssl($0) }.map { SSL_get_verify_result($0) } ?? 0
+      return .tlsFailed(
+        host: host, detail: result == 0 ? "the handshake failed" : CertificateProblem.text(result))
     }
     if lower.hasPrefix("hs:") { return .notWebSocket(url: connection.url.shown) }
     return .connectionRefused(host: host, port: connection.url.port)
