@@ -50,15 +50,19 @@ package final class VP8Encoder {
 
   /// - Parameters:
   ///   - frame: of any size; another one than before's restarts the encoder, hence with a key frame.
+  ///   - time: when it was taken, if not `frame.time` (a picture that is shown again).
   ///   - keyFrame: whether it has to be one.
   /// - Returns: nil if the rate control left this picture out.
-  package func encode(_ frame: VideoFrame, keyFrame: Bool = false) throws(CodecError) -> EncodedVideoFrame? {
+  package func encode(_ frame: VideoFrame, capturedAt time: Instant? = nil, keyFrame: Bool = false)
+    throws(CodecError) -> EncodedVideoFrame?
+  {
+    let time = time ?? frame.time
     if frame.size != configuration.size {
       configuration.size = frame.size
       close()
       try open()
     }
-    let slot = nextSlot(frame.time)
+    let slot = nextSlot(time)
     let layer = layers.next(keyFrame: keyFrame || slot == 0)
     let flags = layer.flags | (keyFrame ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : 0)
     if layers.count > 1 {
@@ -78,7 +82,7 @@ package final class VP8Encoder {
       let isKeyFrame = encoded.flags & UInt32(VPX_FRAME_IS_KEY) != 0
       return EncodedVideoFrame(
         bytes: Array(UnsafeRawBufferPointer(start: encoded.buf, count: encoded.sz)),
-        isKeyFrame: isKeyFrame, captureTime: frame.time, width: frame.width, height: frame.height,
+        isKeyFrame: isKeyFrame, captureTime: time, width: frame.width, height: frame.height,
         temporalLayer: isKeyFrame ? 0 : layer.identifier, layerSync: layer.isSync && !isKeyFrame)
     }
     return nil

@@ -9,6 +9,10 @@
 #include <libswscale/swscale.h>
 
 // Macros, which Swift cannot import.
-enum { OTCHAT_AVERROR_EOF = AVERROR_EOF, OTCHAT_AVERROR_EAGAIN = AVERROR(EAGAIN) };
+enum {
+  OTCHAT_AVERROR_EOF = AVERROR_EOF,
+  OTCHAT_AVERROR_EAGAIN = AVERROR(EAGAIN),
+  OTCHAT_AVERROR_DECODER_NOT_FOUND = AVERROR_DECODER_NOT_FOUND
+};
 static const int64_t OTCHAT_AV_NOPTS_VALUE = AV_NOPTS_VALUE;
 static inline void otchat_av_channel_layout_default(AVChannelLayout *l, int channels) { av_channel_layout_default(l, channels); }

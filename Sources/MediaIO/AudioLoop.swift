@@ -1,0 +1,73 @@
+import Base
+import Codecs
+
+/// What the audio thread does, from start to stop.
+enum AudioLoop {
+  private static let period = Duration.milliseconds(10)
+  /// Ticks that are caught up with after the thread was held up; what is beyond is skipped.
+  private static let longestCatchUp: Int64 = 20
+
+  static func run(_ engine: AudioEngine, _ sink: any AudioSink, _ stopping: Semaphore) {
+    var sender: AudioSender
+    do {
+      sender = try AudioSender(engine.configuration)
+    } catch {
+      Log.error("MediaIO", "Opus: \(error)")
+      return
+    }
+    var mixer = AudioMixer(sink)
+    var due = MonotonicClock.now()
+    do {
+      try sink.start(at: due)
+    } catch {
+      mixer.dropSink()
+      engine.failed(error)
+    }
+    while true {
+      if stopping.wait(until: due) { break }
+      let behind = (MonotonicClock.now() - due).nanoseconds / period.nanoseconds
+      if behind > longestCatchUp {
+        let skipped = behind - longestCatchUp
+        due += .nanoseconds(skipped * period.nanoseconds)
+        sender.skip(chunks: Int(skipped))
+        engine.published.withLock { $0.skippedTicks += Int(skipped) }
+      }
+      if behind > 0 { engine.published.withLock { $0.lateTicks += 1 } }
+
+      let control = engine.control.withLock { control in
+        defer {
+          control.source = nil
+          control.sourceChanged = false
+        }
+        return control
+      }
+      if control.stopped { break }
+      if control.sourceChanged {
+        do {
+          try sender.setSource(control.source?.source, at: due)
+        } catch {
+          engine.failed(error)
+        }
+      }
+      sender.update(muted: control.muted, packetLoss: control.packetLoss)
+      sender.tick(at: due - period, engine.output)
+      mixer.tick(at: due, control.receivers, muted: control.playoutMuted)
+      engine.publish(sender.statistics)
+      due += period
+    }
+    sender.source?.stop()
+    mixer.stop()
+  }
+}
+
+extension AudioEngine {
+  /// The sender's figures; those of the ticks are the loop's.
+  fileprivate func publish(_ statistics: Statistics) {
+    published.withLock {
+      let (late, skipped) = ($0.lateTicks, $0.skippedTicks)
+      $0 = statistics
+      $0.lateTicks = late
+      $0.skippedTicks = skipped
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Base
+import Codecs
+
+/// The subscribing half of the audio thread: adds up all receivers and hands the sum to the sink.
+struct AudioMixer: ~Copyable {
+  private static let count = AudioFormat.samplesPerChunk * 2
+
+  private var sink: (any AudioSink)?
+  private var playouts: [ObjectIdentifier: AudioPlayout] = [:]
+  private let sum = UnsafeMutableBufferPointer<Int32>.allocate(capacity: Self.count)
+  private let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: Self.count)
+
+  init(_ sink: any AudioSink) {
+    self.sink = sink
+    sum.initialize(repeating: 0)
+    samples.initialize(repeating: 0)
+  }
+
+  deinit {
+    sum.deallocate()
+    samples.deallocate()
+  }
+
+  /// The sink could not be started; what is received is still decoded and measured.
+  mutating func dropSink() { sink = nil }
+
+  /// 10 ms that are heard from `time` on.
+  mutating func tick(at time: Instant, _ receivers: [AudioReceiver], muted: Bool) {
+    sum.update(repeating: 0)
+    for receiver in receivers { playout(of: receiver)?.tick(at: time, into: sum) }
+    if playouts.count > receivers.count {
+      let present = Set(receivers.map { ObjectIdentifier($0) })
+      playouts = playouts.filter { present.contains($0.key) }
+    }
+    guard let sink else { return }
+    if muted {
+      samples.update(repeating: 0)
+    } else {
+      for index in 0..<Self.count { samples[index] = Int16(clamping: sum[index]) }
+    }
+    sink.write(UnsafeBufferPointer(samples))
+  }
+
+  mutating func stop() {
+    sink?.stop()
+    sink = nil
+  }
+
+  private mutating func playout(of receiver: AudioReceiver) -> AudioPlayout? {
+    let identifier = ObjectIdentifier(receiver)
+    if let playout = playouts[identifier] { return playout }
+    do {
+      let playout = try AudioPlayout(receiver)
+      playouts[identifier] = playout
+      return playout
+    } catch {
+      Log.error("MediaIO", "Opus: \(error)")
+      return nil
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import Base
+import Codecs
+import RTP
+import Synchronization
+
+/// A publisher's picture: takes frames from a source on a thread of its own, encodes them once and hands
+/// them out for every peer.
+///
+/// While the camera is off (or a source that plays once has ended) it sends one still picture a second,
+/// black when off: a few bytes that keep the path open, and a late viewer sees something. Coming back, or
+/// changing the source, costs exactly one key frame.
+package final class VideoPublishPipeline: Sendable {
+  package enum Event: Sendable, Equatable {
+    /// A source that plays once is at its end, and its last picture stays.
+    case sourceEnded(name: String)
+    /// The source or the encoder failed; black is sent until another source is set.
+    case failed(name: String, message: String)
+  }
+
+  /// Names as in W3C webrtc-stats.
+  package struct Statistics: Sendable, Equatable {
+    package var sourceName = ""
+    package var frameWidth = 0
+    package var frameHeight = 0
+    /// Encoded over the last second.
+    package var framesPerSecond = 0
+    package var framesEncoded = 0
+    package var keyFramesEncoded = 0
+    /// Seconds.
+    package var totalEncodeTime = 0.0
+    /// Sum of the encoded frames' bytes.
+    package var bytesEncoded = 0
+    /// Bits per second the encoder aims at.
+    package var targetBitrate = 0
+    /// Captured frames that the rate control left out.
+    package var framesDropped = 0
+  }
+
+  struct Published {
+    var statistics = Statistics()
+    var rate = RateCounter()
+  }
+
+  struct Control {
+    var source: Handover?
+    var enabled = true
+    var keyFrame = false
+    var bitrate: Int
+    var stopped = false
+  }
+
+  /// A source on its way to the pipeline's thread.
+  struct Handover: @unchecked Sendable {
+    // Safe to send: it comes from a `sending` parameter, so nobody else holds the source.
+    let source: any VideoSource
+  }
+
+  let size: VideoSize
+  let frameRate: Int
+  let maximumBitrate: Int
+  let output: @Sendable (EncodedVideoFrame) -> Void
+  let event: @Sendable (Event) -> Void
+  let control: Mutex<Control>
+  let wake = Semaphore()
+  let renderer = Mutex<(any VideoRenderer)?>(nil)
+  let published = Mutex(Published())
+  private let thread = Mutex<MediaThread?>(nil)
+
+  /// - Parameters:
+  ///   - source: started on the pipeline's thread.
+  ///   - size: of pictures that the pipeline makes itself, such as black.
+  ///   - maximumBitrate: bits per second; also the bitrate to begin with.
+  ///   - event: called on the pipeline's thread.
+  ///   - output: called on the pipeline's thread; must not block.
+  package init(
+    source: sending any VideoSource, size: VideoSize, frameRate: Int, maximumBitrate: Int,
+    event: @escaping @Sendable (Event) -> Void = { _ in },
+    output: @escaping @Sendable (EncodedVideoFrame) -> Void
+  ) {
+    self.size = size
+    self.frameRate = min(max(frameRate, 1), 120)
+    self.maximumBitrate = maximumBitrate
+    self.output = output
+    self.event = event
+    control = Mutex(Control(source: Handover(source: source), bitrate: maximumBitrate))
+  }
+
+  /// Does nothing if it has been started before.
+  package func start() {
+    thread.withLock { thread in
+      guard thread == nil else { return }
+      thread = MediaThread(name: "video encode") { [self] in
+        var loop = VideoEncodeLoop(self)
+        loop.run()
+      }
+    }
+  }
+
+  /// Ends the thread and waits for it, a second at most. Not to be called on it.
+  package func stop() {
+    change { $0.stopped = true }
+    thread.withLock { $0 }?.join(until: MonotonicClock.now() + .seconds(1))
+  }
+
+  /// From the next picture on, which is a key frame.
+  package func setSource(_ source: sending any VideoSource) {
+    let handover = Handover(source: source)
+    change { $0.source = handover }
+  }
+
+  /// Camera on or off. Off, the source is stopped (a camera's light goes out).
+  package func setEnabled(_ enabled: Bool) { change { $0.enabled = enabled } }
+
+  package func requestKeyFrame() { change { $0.keyFrame = true } }
+
+  /// - Parameter bitrate: bits per second, capped by the maximum.
+  package func setTargetBitrate(_ bitrate: Int) {
+    change { $0.bitrate = min(max(bitrate, 30_000), maximumBitrate) }
+  }
+
+  /// The self-view; nil for none.
+  package func setLocalRenderer(_ renderer: (any VideoRenderer)?) { self.renderer.withLock { $0 = renderer } }
+
+  package var statistics: Statistics {
+    let now = MonotonicClock.now()
+    return published.withLock {
+      $0.statistics.framesPerSecond = $0.rate.perSecond(at: now)
+      return $0.statistics
+    }
+  }
+
+  private func change(_ body: (inout Control) -> Void) {
+    control.withLock { body(&$0) }
+    wake.post()
+  }
+}
