@@ -32,7 +32,7 @@ struct VideoPlayoutTiming {
   }
 
   mutating func frameArrived(timestamp: Int64, at arrival: Instant) {
-    if let firstTimestamp, abs(timestamp &- firstTimestamp) > 1 << 40 { self = VideoPlayoutTiming() }
+    if let firstTimestamp, (timestamp &- firstTimestamp).magnitude > 1 << 40 { self = VideoPlayoutTiming() }
     let first = firstTimestamp ?? timestamp
     firstTimestamp = first
     let offset = arrival.seconds - Double(timestamp &- first) / 90_000
