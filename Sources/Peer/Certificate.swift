@@ -1,4 +1,5 @@
 import COpenSSL
+import SDP
 
 /// A self-signed ECDSA P-256 certificate with the DTLS settings that present it (RFC 8827, 6.5). Making
 /// one costs a key pair, so it is made once and shared by every connection.
@@ -6,7 +7,7 @@ package final class Certificate: @unchecked Sendable {
   // Safe to share: `SSL_CTX` is reference-counted and locked by OpenSSL, and it is only read after init.
   let context: OpaquePointer
   /// SHA-256, for our descriptions.
-  package let fingerprint: CertificateFingerprint
+  package let fingerprint: Fingerprint
 
   /// Preferred first. GCM costs a quarter of AES-CM with HMAC-SHA1.
   private static let protectionProfiles = "SRTP_AEAD_AES_128_GCM:SRTP_AES128_CM_SHA1_80"
@@ -35,7 +36,7 @@ package final class Certificate: @unchecked Sendable {
       X509_set_issuer_name(certificate, name) == 1,
       X509_sign(certificate, key, EVP_sha256()) > 0
     else { throw .openSSL("X509") }
-    guard let fingerprint = CertificateFingerprint(of: certificate, .sha256) else {
+    guard let fingerprint = Fingerprint(of: certificate, algorithm: "sha-256") else {
       throw .openSSL("X509_digest")
     }
     self.fingerprint = fingerprint

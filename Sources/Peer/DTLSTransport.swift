@@ -1,6 +1,7 @@
 import Base
 import COpenSSL
 import Glibc
+import SDP
 
 /// One DTLS 1.2 association (RFC 6347) that agrees on SRTP keys (RFC 5764): no sockets, no timers of its
 /// own. Feed it datagrams, take datagrams from it, and call `handleTimeout` when `timeout` has passed.
@@ -24,12 +25,12 @@ struct DTLSTransport: ~Copyable {
 
   let role: Role
   private(set) var state = State.connecting
-  private let fingerprints: [CertificateFingerprint]
+  private let fingerprints: [Fingerprint]
   private let ssl: OpaquePointer
   private let input: OpaquePointer, output: OpaquePointer  // freed with `ssl`
 
   /// - Parameter fingerprints: what the other side's description promised; one of them must fit.
-  init(certificate: Certificate, role: Role, fingerprints: [CertificateFingerprint]) throws(PeerError) {
+  init(certificate: Certificate, role: Role, fingerprints: [Fingerprint]) throws(PeerError) {
     guard let ssl = SSL_new(certificate.context) else { throw .openSSL("SSL_new") }
     guard let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem()) else {
       SSL_free(ssl)
@@ -138,7 +139,7 @@ struct DTLSTransport: ~Copyable {
     guard let certificate = SSL_get1_peer_certificate(ssl) else { throw .fingerprintMismatch }
     defer { X509_free(certificate) }
     for expected in fingerprints
-    where CertificateFingerprint(of: certificate, expected.algorithm) == expected { return }
+    where Fingerprint(of: certificate, algorithm: expected.algorithm) == expected { return }
     throw .fingerprintMismatch
   }
 

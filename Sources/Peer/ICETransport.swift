@@ -1,5 +1,6 @@
 import Base
 import CNice
+import SDP
 
 /// One generation of ICE (RFC 8445, full, trickle by RFC 8838): gathers candidates, finds a path, keeps
 /// the other side's consent (RFC 7675) and carries datagrams. A restart is a new transport.
@@ -10,7 +11,7 @@ final class ICETransport {
     case new, checking, connected, completed, failed, closed
   }
 
-  enum Event {
+  enum Event: Sendable {
     /// A candidate of ours: `candidate:…`.
     case candidate(String)
     case gatheringComplete
@@ -31,7 +32,6 @@ final class ICETransport {
   static let maximumAddresses = 16
   private static let maximumRelays = 4
   private static let maximumRemoteCandidates = Int(NICE_AGENT_MAX_REMOTE_CANDIDATES)
-  private static let maximumCandidateLength = 1024
   private static let component: UInt32 = 1
 
   let userFragment: String
@@ -48,6 +48,7 @@ final class ICETransport {
   private let stream: UInt32
   private var remoteCandidates = 0
   private var isGathering = false
+  private var hidesCandidates = false
 
   private var niceAgent: OpaquePointer { OpaquePointer(agent) }
 
@@ -97,7 +98,7 @@ final class ICETransport {
 
   isolated deinit { close() }
 
-  /// Starts gathering; candidates come as events, some during this call.
+  /// Starts gathering; candidates come as events.
   func gather() throws(PeerError) {
     guard !isGathering, state != .closed else { return }
     isGathering = true
@@ -117,26 +118,20 @@ final class ICETransport {
     return nice_agent_set_remote_credentials(niceAgent, stream, userFragment, password) != 0
   }
 
-  /// Takes in a candidate of the other side, `candidate:…`. Names ending in `.local` are left out: their
-  /// owner's checks reach us and make a peer-reflexive candidate, and resolving strangers' names would tell
-  /// the local network about them.
-  func addRemoteCandidate(_ candidate: String) {
+  /// Takes in a candidate of the other side. Names ending in `.local` are left out: their owner's checks
+  /// reach us and make a peer-reflexive candidate, and resolving strangers' names would tell the local
+  /// network about them.
+  func addRemoteCandidate(_ candidate: ICECandidate) {
     guard state != .closed else { return }
-    guard remoteCandidates < Self.maximumRemoteCandidates,
-      candidate.utf8.count <= Self.maximumCandidateLength,
-      !candidate.utf8.contains(where: { $0 < 32 }),
-      let parsed = nice_agent_parse_remote_candidate_sdp(niceAgent, stream, "a=\(candidate)")
+    if candidate.isMDNS { hidesCandidates = true }
+    guard remoteCandidates < Self.maximumRemoteCandidates, candidate.isUDP, !candidate.isMDNS,
+      candidate.component == UInt16(Self.component),
+      let parsed = nice_agent_parse_remote_candidate_sdp(niceAgent, stream, "a=\(candidate.text)")
     else {
       ignoredCandidates &+= 1
       return
     }
     defer { nice_candidate_free(parsed) }
-    guard parsed.pointee.transport == NICE_CANDIDATE_TRANSPORT_UDP,
-      parsed.pointee.component_id == Self.component
-    else {
-      ignoredCandidates &+= 1
-      return
-    }
     var node = GSList(data: UnsafeMutableRawPointer(parsed), next: nil)
     if nice_agent_set_remote_candidates(niceAgent, stream, Self.component, &node) > 0 {
       remoteCandidates += 1
@@ -147,7 +142,7 @@ final class ICETransport {
 
   /// The other side has no more candidates, so that all of them failing is final.
   func endRemoteCandidates() {
-    guard state != .closed else { return }
+    guard state != .closed, !hidesCandidates else { return }
     nice_agent_peer_candidate_gathering_done(niceAgent, stream)
   }
 
@@ -217,7 +212,7 @@ final class ICETransport {
     connect("new-candidate-full", unsafeBitCast(onCandidate, to: GCallback.self), me)
 
     let onDone: @convention(c) (UnsafeMutableRawPointer?, UInt32, UnsafeMutableRawPointer?) -> Void
-    onDone = { _, _, me in ICETransport.with(me) { $0.events(.gatheringComplete) } }
+    onDone = { _, _, me in ICETransport.with(me) { $0.report(.gatheringComplete) } }
     connect("candidate-gathering-done", unsafeBitCast(onDone, to: GCallback.self), me)
 
     let onPair:
@@ -265,7 +260,7 @@ final class ICETransport {
     }
     guard next != state else { return }
     state = next
-    events(.stateChanged(next))
+    report(.stateChanged(next))
   }
 
   private func gathered(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
@@ -273,11 +268,20 @@ final class ICETransport {
       let text = nice_agent_generate_local_candidate_sdp(niceAgent, candidate)
     else { return }
     defer { g_free(text) }
-    events(.candidate(String(String(cString: text).trimmingPrefix("a="))))
+    report(.candidate(String(String(cString: text).trimmingPrefix("a="))))
   }
 
   private func selected(local: String, remote: String) {
     selectedPair = (local, remote)
-    events(.selectedPair(local: local, remote: remote))
+    report(.selectedPair(local: local, remote: remote))
+  }
+
+  /// From the loop, never from within one of libnice's calls or ours, so that whoever hears it may call
+  /// anything, `close` included.
+  private func report(_ event: Event) {
+    NetworkActor.perform { [weak self] in
+      guard let self, state != .closed else { return }
+      events(event)
+    }
   }
 }

@@ -1,4 +1,5 @@
 import Base
+import SDP
 
 /// DTLS-SRTP over a path that somebody else provides (RFC 5764): tells DTLS, RTP and RTCP apart, runs the
 /// handshake with its timers and limit, then protects and checks packets in place.
@@ -59,7 +60,7 @@ final class SecureTransport {
   isolated deinit { scratch.deallocate() }
 
   /// Starts the handshake; the path should be open. Ends in `.connected` or `.failed` within `limit`.
-  func start(role: DTLSTransport.Role, fingerprints: [CertificateFingerprint], limit: Duration) {
+  func start(role: DTLSTransport.Role, fingerprints: [Fingerprint], limit: Duration) {
     guard state == .new else { return }
     state = .connecting
     self.limit = (limit, MonotonicClock.now() + limit)

@@ -1,4 +1,5 @@
 import Base
+import SDP
 import TestSupport
 import Testing
 
@@ -48,7 +49,7 @@ private final class Link {
     }
   }
 
-  func start(limit: Duration = .seconds(10), leftFingerprint: CertificateFingerprint? = nil) {
+  func start(limit: Duration = .seconds(10), leftFingerprint: Fingerprint? = nil) {
     right.transport?.start(
       role: .server, fingerprints: [leftFingerprint ?? certificates.0.fingerprint], limit: limit)
     left.transport?.start(role: .client, fingerprints: [certificates.1.fingerprint], limit: limit)
