@@ -9,8 +9,6 @@ package final class Certificate: @unchecked Sendable {
   /// SHA-256, for our descriptions.
   package let fingerprint: Fingerprint
 
-  /// Preferred first. GCM costs a quarter of AES-CM with HMAC-SHA1.
-  private static let protectionProfiles = "SRTP_AEAD_AES_128_GCM:SRTP_AES128_CM_SHA1_80"
   private static let ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL"
   private static let day = 86_400
 
@@ -57,8 +55,7 @@ package final class Certificate: @unchecked Sendable {
       SSL_CTX_set_cipher_list(context, ciphers) == 1,
       otchat_SSL_CTX_set1_groups_list(context, "X25519:P-256:P-384") == 1,
       SSL_CTX_use_certificate(context, certificate) == 1,
-      SSL_CTX_use_PrivateKey(context, key) == 1,
-      SSL_CTX_set_tlsext_use_srtp(context, protectionProfiles) == 0  // 0 is success here
+      SSL_CTX_use_PrivateKey(context, key) == 1
     else {
       SSL_CTX_free(context)
       throw .openSSL("SSL_CTX")

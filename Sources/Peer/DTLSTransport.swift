@@ -29,9 +29,18 @@ struct DTLSTransport: ~Copyable {
   private let ssl: OpaquePointer
   private let input: OpaquePointer, output: OpaquePointer  // freed with `ssl`
 
-  /// - Parameter fingerprints: what the other side's description promised; one of them must fit.
-  init(certificate: Certificate, role: Role, fingerprints: [Fingerprint]) throws(PeerError) {
+  /// - Parameters:
+  ///   - fingerprints: what the other side's description promised; one of them must fit.
+  ///   - profiles: preferred first.
+  init(
+    certificate: Certificate, role: Role, fingerprints: [Fingerprint], profiles: [SRTPProfile]
+  ) throws(PeerError) {
     guard let ssl = SSL_new(certificate.context) else { throw .openSSL("SSL_new") }
+    // 0 is success here.
+    guard SSL_set_tlsext_use_srtp(ssl, profiles.map(\.name).joined(separator: ":")) == 0 else {
+      SSL_free(ssl)
+      throw .openSSL("SSL_set_tlsext_use_srtp")
+    }
     guard let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem()) else {
       SSL_free(ssl)
       throw .openSSL("BIO_new")

@@ -34,6 +34,8 @@ final class ICETransport {
   private static let maximumRemoteCandidates = Int(NICE_AGENT_MAX_REMOTE_CANDIDATES)
   private static let component: UInt32 = 1
 
+  /// The owner's number for it.
+  let generation: Int
   let userFragment: String
   let password: String
   private(set) var state = State.new
@@ -57,7 +59,7 @@ final class ICETransport {
   ///   - received: called with each datagram that is not ICE's own; its memory may be written to and is
   ///     valid during the call only.
   init(
-    configuration: Configuration, isControlling: Bool, events: @escaping (Event) -> Void,
+    configuration: Configuration, generation: Int = 0, isControlling: Bool, events: @escaping (Event) -> Void,
     received: @escaping (UnsafeMutableRawBufferPointer, Instant) -> Void
   ) throws(PeerError) {
     let options = NiceAgentOption(
@@ -86,6 +88,7 @@ final class ICETransport {
       g_free(password)
     }
     self.configuration = configuration
+    self.generation = generation
     self.events = events
     self.received = received
     self.agent = object

@@ -1,3 +1,13 @@
+import Base
+import RTP
+import SDP
+
+/// One WebRTC connection over one transport: either it offers and sends at most one audio and one video,
+/// or it answers and receives them.
+///
+/// Everything happens on the network thread, events included; they may come from within a call, and their
+/// receiver may call anything. Each stage of connecting has a limit in time and ends in `.connected` or
+/// `.failed`.
 @NetworkActor
 package final class PeerConnection {
   /// A STUN or TURN server, with credentials for TURN.
@@ -11,5 +21,293 @@ package final class PeerConnection {
       self.username = username
       self.credential = credential
     }
+  }
+
+  package struct Configuration: Sendable {
+    /// Made once a process.
+    package var certificate: Certificate
+    /// Names the sender across its streams (RFC 7022).
+    package var cname: String
+    package var iceServers: [ICEServer] = []
+    /// Only paths over TURN servers.
+    package var relayOnly = false
+    /// Candidates on the loopback interface even if there are other interfaces.
+    package var includesLoopback = false
+    /// For each stage: the answer, ICE, DTLS, the first packet.
+    package var limit = Duration.seconds(15)
+    /// Bits per second that sending never exceeds.
+    package var maximumBitrate = 2_500_000
+
+    package init(certificate: Certificate, cname: String) {
+      self.certificate = certificate
+      self.cname = cname
+    }
+  }
+
+  /// The names of the W3C's RTCIceConnectionState.
+  package enum ICEState: String, Sendable {
+    case new, checking, connected, completed, disconnected, failed, closed
+  }
+
+  enum Phase {
+    case new, connecting, connected, ended
+  }
+
+  /// Candidates that come before the description they belong to are kept this far.
+  static let maximumPendingCandidates = 64
+  /// Every peer reports more often, even one that is muted (RFC 3550, 6.2).
+  private static let maximumSilence = Duration.seconds(7)
+
+  let configuration: Configuration
+  private let handle: (PeerEvent) -> Void
+  var phase = Phase.new
+  private(set) var iceState = ICEState.new
+
+  // Negotiation
+  var mediaOffer: MediaOffer?
+  var isAwaitingAnswer = false
+  let sessionID = UInt64.random(in: 1...UInt64.max >> 1)
+  var version: UInt64 = 0
+  var remote: RemoteTransport?
+  var pendingCandidates: [(candidate: ICECandidate, mid: String?, index: Int?)] = []
+  var candidateMid: String?
+  var candidateIndex = 0
+
+  // Transport
+  var ice: ICETransport?
+  /// A restart that has no path yet; until it has, `ice` carries on.
+  var nextICE: ICETransport?
+  var generations = 0
+  var secure: SecureTransport?
+  /// Whether a retransmission repeats a packet number (no RTX), which AES-GCM must never see.
+  var repeatsPackets = false
+  private var association: String?
+
+  // Media
+  var rtp: RTPSession?
+  var sendStreams: [(configuration: SendStreamConfiguration, id: StreamID)] = []
+  var receiveStreams: [(configuration: ReceiveStreamConfiguration, id: StreamID)] = []
+
+  // Time
+  private var rtpTimer: NetworkTimer?
+  private var limitTimer: NetworkTimer?
+  private var watchTimer: NetworkTimer?
+  private var expiry: PeerError?
+
+  /// - Parameter events: called on the network thread; nothing is called after `close`.
+  package init(configuration: Configuration, events: @escaping (PeerEvent) -> Void) {
+    self.configuration = configuration
+    handle = events
+    rtpTimer = NetworkTimer { [weak self] in self?.advance() }
+    limitTimer = NetworkTimer { [weak self] in self?.expire() }
+    watchTimer = NetworkTimer { [weak self] in self?.watch() }
+  }
+
+  isolated deinit { end(saysGoodbye: true) }
+
+  // MARK: Media
+
+  /// Sends a picture; dropped if not connected or video was not agreed on.
+  package func send(_ frame: EncodedVideoFrame) {
+    guard phase == .connected, let rtp,
+      let stream = sendStreams.first(where: { $0.configuration.kind == .video })
+    else { return }
+    let now = MonotonicClock.now()
+    rtp.send(frame, on: stream.id, at: now)
+    pump(at: now)
+  }
+
+  /// Sends sound; dropped if not connected or audio was not agreed on.
+  package func send(_ frame: EncodedAudioFrame) {
+    guard phase == .connected, let rtp,
+      let stream = sendStreams.first(where: { $0.configuration.kind == .audio })
+    else { return }
+    let now = MonotonicClock.now()
+    rtp.send(frame, on: stream.id, at: now)
+    pump(at: now)
+  }
+
+  /// Asks for a key frame of the video we receive, until one comes.
+  package func requestKeyFrame() {
+    guard let rtp, let stream = receiveStreams.first(where: { $0.configuration.kind == .video }) else {
+      return
+    }
+    let now = MonotonicClock.now()
+    rtp.requestKeyFrame(stream.id, at: now)
+    pump(at: now)
+  }
+
+  /// The sound that is heard now, for lip sync: the extended timestamp heard at `playedAt`.
+  package func updateAudioPlayout(timestamp: Int64, playedAt: Instant) {
+    guard let rtp, let stream = receiveStreams.first(where: { $0.configuration.kind == .audio }) else {
+      return
+    }
+    rtp.updateAudioPlayout(stream.id, timestamp: timestamp, playedAt: playedAt)
+    pump(at: MonotonicClock.now())
+  }
+
+  package func statistics() -> PeerStatistics {
+    var statistics = PeerStatistics()
+    statistics.rtp = rtp?.statistics(at: MonotonicClock.now())
+    statistics.iceState = iceState
+    statistics.localCandidate = ice?.selectedPair?.local
+    statistics.remoteCandidate = ice?.selectedPair?.remote
+    statistics.ignoredCandidates = (ice?.ignoredCandidates ?? 0) + (nextICE?.ignoredCandidates ?? 0)
+    statistics.dtls = association
+    if let secure {
+      statistics.packetsSent = secure.packetsSent
+      statistics.bytesSent = secure.bytesSent
+      statistics.packetsReceived = secure.packetsReceived
+      statistics.bytesReceived = secure.bytesReceived
+      statistics.dropped = secure.drops
+    }
+    return statistics
+  }
+
+  /// Says goodbye (RTCP BYE, DTLS close_notify) and ends. No event follows.
+  package func close() { end(saysGoodbye: true) }
+
+  /// Hands packets to the transport and events to the owner, and sets the timer for what comes next.
+  func pump(at now: Instant) {
+    guard phase == .connected, let secure else { return }
+    rtp?.transmit(at: now) { packet, count, isRTCP in
+      secure.send(packet, count: count, isRTCP: isRTCP)
+    }
+    while phase == .connected, let event = rtp?.nextEvent() { report(event) }
+    guard phase == .connected else { return }
+    // Never at once: a deadline that stays in the past must not keep the thread busy.
+    rtpTimer?.set(rtp?.deadline.map { max($0, now + .microseconds(200)) })
+  }
+
+  private func advance() {
+    let now = MonotonicClock.now()
+    rtp?.advance(to: now)
+    pump(at: now)
+  }
+
+  private func report(_ event: RTPSessionEvent) {
+    switch event {
+    case .audioPacket(_, let packet): emit(.audio(packet))
+    case .videoFrame(_, let frame): emit(.video(frame))
+    case .keyFrameRequested: emit(.keyFrameRequested)
+    case .targetBitrate(let bitsPerSecond): emit(.targetBitrate(bitsPerSecond))
+    case .packetLoss(let share): emit(.packetLoss(share))
+    case .audioMinimumDelay(_, let delay): emit(.audioMinimumDelay(delay))
+    case .bye: Log.debug("peer", "the other side ended a stream")
+    }
+  }
+
+  func emit(_ event: PeerEvent) { handle(event) }
+
+  // MARK: Transport
+
+  func makeSecureTransport() -> SecureTransport {
+    SecureTransport(
+      certificate: configuration.certificate,
+      transmit: { [weak self] datagram in self?.ice?.send(datagram) ?? false },
+      events: { [weak self] event in self?.secureTransport(event) },
+      packets: { [weak self] packet, now in
+        guard let self, phase == .connected else { return }
+        rtp?.receive(packet, at: now)
+        pump(at: now)
+      })
+  }
+
+  private func secureTransport(_ event: SecureTransport.Event) {
+    switch event {
+    case .connected(let association):
+      self.association = association
+      phase = .connected
+      wait(for: .mediaTimedOut(after: configuration.limit))
+      watchTimer?.set(MonotonicClock.now() + .seconds(1))
+      emit(.connected(association))
+      // Whatever the encoder made before could not be sent.
+      if sendStreams.contains(where: { $0.configuration.kind == .video }) { emit(.keyFrameRequested) }
+      pump(at: MonotonicClock.now())
+    case .failed(let error): fail(error)
+    case .closed:
+      end(saysGoodbye: false)
+      emit(.remoteClosed)
+    }
+  }
+
+  func setICEState(_ state: ICEState) {
+    guard state != iceState else { return }
+    iceState = state
+    emit(.iceStateChanged(state, local: ice?.selectedPair?.local, remote: ice?.selectedPair?.remote))
+  }
+
+  /// A path has been found.
+  func pathOpened() {
+    guard let remote, let secure else { return }
+    if phase == .connecting {
+      wait(for: nil)
+      secure.start(
+        role: remote.role, fingerprints: remote.fingerprints, repeatsPackets: repeatsPackets,
+        limit: configuration.limit)
+    } else if case .iceTimedOut = expiry {
+      wait(for: nil)
+    }
+  }
+
+  // MARK: Limits
+
+  /// Allows `configuration.limit` from now until the next call; nil: nothing is waited for.
+  func wait(for expiry: PeerError?) {
+    self.expiry = expiry
+    limitTimer?.set(expiry == nil ? nil : MonotonicClock.now() + configuration.limit)
+  }
+
+  private func expire() {
+    guard let error = expiry else { return }
+    expiry = nil
+    if case .mediaTimedOut = error {
+      if secure?.packetsReceived == 0 { emit(.failed(error)) }
+    } else {
+      fail(error)
+    }
+  }
+
+  /// Tells the owner when the other side has fallen silent, long before ICE gives it up.
+  private func watch() {
+    guard phase == .connected else { return }
+    let now = MonotonicClock.now()
+    watchTimer?.set(now + .seconds(1))
+    guard let last = secure?.lastReceived else { return }
+    let isSilent = now - last > Self.maximumSilence
+    if isSilent, iceState == .connected || iceState == .completed {
+      setICEState(.disconnected)
+    } else if !isSilent, iceState == .disconnected {
+      setICEState(.connected)
+    }
+  }
+
+  // MARK: The end
+
+  func fail(_ error: PeerError) {
+    guard phase != .ended else { return }
+    if error.stage == .ice { setICEState(.failed) }
+    end(saysGoodbye: true)
+    emit(.failed(error))
+  }
+
+  private func end(saysGoodbye: Bool) {
+    guard phase != .ended else { return }
+    if saysGoodbye, phase == .connected, let secure {
+      rtp?.close()
+      rtp?.transmit(at: MonotonicClock.now()) { packet, count, isRTCP in
+        secure.send(packet, count: count, isRTCP: isRTCP)
+      }
+    }
+    phase = .ended
+    iceState = iceState == .failed ? .failed : .closed
+    rtpTimer?.set(nil)
+    watchTimer?.set(nil)
+    wait(for: nil)
+    secure?.close()
+    ice?.close()
+    nextICE?.close()
+    nextICE = nil
+    pendingCandidates = []
   }
 }

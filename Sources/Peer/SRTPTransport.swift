@@ -5,6 +5,14 @@ enum SRTPProfile: UInt, Sendable {
   case aes128CMSHA1_80 = 1
   case aeadAES128GCM = 7
 
+  /// As OpenSSL spells it.
+  var name: String {
+    switch self {
+    case .aes128CMSHA1_80: "SRTP_AES128_CM_SHA1_80"
+    case .aeadAES128GCM: "SRTP_AEAD_AES_128_GCM"
+    }
+  }
+
   var keySize: Int { 16 }
 
   var saltSize: Int {
@@ -30,7 +38,9 @@ private struct SRTPSession: ~Copyable {
 
   let handle: srtp_t
 
-  init(_ profile: SRTPProfile, masterKey: [UInt8], _ sources: srtp_ssrc_type_t) throws(PeerError) {
+  init(
+    _ profile: SRTPProfile, masterKey: [UInt8], _ sources: srtp_ssrc_type_t, repeatsPackets: Bool = false
+  ) throws(PeerError) {
     guard Self.isInitialised else { throw .library("libsrtp: srtp_init failed") }
     var policy = srtp_policy_t()
     switch profile {
@@ -43,6 +53,7 @@ private struct SRTPSession: ~Copyable {
     }
     policy.ssrc.type = sources
     policy.window_size = Self.replayWindow
+    policy.allow_repeat_tx = repeatsPackets && profile == .aes128CMSHA1_80 ? 1 : 0
     var session: srtp_t?
     var key = masterKey
     let status = key.withUnsafeMutableBufferPointer { bytes in
@@ -71,8 +82,10 @@ struct SRTPTransport: ~Copyable {
   private let inbound: SRTPSession
   private var sources: [UInt32] = []
 
-  init(_ keys: SRTPKeys) throws(PeerError) {
-    let outbound = try SRTPSession(keys.profile, masterKey: keys.local, ssrc_any_outbound)
+  /// - Parameter repeatsPackets: allows to protect a packet number again; ignored for AES-GCM.
+  init(_ keys: SRTPKeys, repeatsPackets: Bool = false) throws(PeerError) {
+    let outbound = try SRTPSession(
+      keys.profile, masterKey: keys.local, ssrc_any_outbound, repeatsPackets: repeatsPackets)
     let inbound = try SRTPSession(keys.profile, masterKey: keys.remote, ssrc_any_inbound)
     profile = keys.profile
     self.outbound = outbound

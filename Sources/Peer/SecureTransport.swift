@@ -39,6 +39,7 @@ final class SecureTransport {
   private var srtp: SRTPTransport?
   private var timer: NetworkTimer?
   private var limit: (duration: Duration, deadline: Instant)?
+  private var repeatsPackets = false
   private var early: [[UInt8]] = []
   // For packets that libnice hands over unaligned (out of a TURN message): libsrtp needs alignment.
   private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: scratchSize, alignment: 16)
@@ -60,12 +61,21 @@ final class SecureTransport {
   isolated deinit { scratch.deallocate() }
 
   /// Starts the handshake; the path should be open. Ends in `.connected` or `.failed` within `limit`.
-  func start(role: DTLSTransport.Role, fingerprints: [Fingerprint], limit: Duration) {
+  ///
+  /// - Parameter repeatsPackets: packets may be sent again under their number, with other header
+  ///   extensions. Two messages under one nonce would give AES-GCM's authentication key away, so then
+  ///   only AES-CM is agreed on.
+  func start(
+    role: DTLSTransport.Role, fingerprints: [Fingerprint], repeatsPackets: Bool = false, limit: Duration
+  ) {
     guard state == .new else { return }
     state = .connecting
+    self.repeatsPackets = repeatsPackets
     self.limit = (limit, MonotonicClock.now() + limit)
     attempt { () throws(PeerError) in
-      dtls = try DTLSTransport(certificate: certificate, role: role, fingerprints: fingerprints)
+      dtls = try DTLSTransport(
+        certificate: certificate, role: role, fingerprints: fingerprints,
+        profiles: repeatsPackets ? [.aes128CMSHA1_80] : [.aeadAES128GCM, .aes128CMSHA1_80])
       if role == .client { try dtls?.start() }
     }
     let datagrams = early
@@ -169,7 +179,7 @@ final class SecureTransport {
 
   private func connected() throws(PeerError) {
     guard let keys = try dtls?.exportKeys() else { return }
-    srtp = try SRTPTransport(keys)
+    srtp = try SRTPTransport(keys, repeatsPackets: repeatsPackets)
     state = .connected
     timer?.set(nil)
     events(.connected("\(dtls?.summary ?? "") \(keys.profile)"))

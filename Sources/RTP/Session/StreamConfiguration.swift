@@ -8,9 +8,9 @@ package struct StreamID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A stream to send, as negotiated.
-package struct SendStreamConfiguration: Sendable {
+package struct SendStreamConfiguration: Sendable, Equatable {
   /// Retransmissions as a stream of their own (RFC 4588).
-  package struct Retransmission: Sendable {
+  package struct Retransmission: Sendable, Equatable {
     package var ssrc: UInt32
     package var payloadType: UInt8
 
@@ -42,7 +42,7 @@ package struct SendStreamConfiguration: Sendable {
 }
 
 /// A stream to receive, as negotiated.
-package struct ReceiveStreamConfiguration: Sendable {
+package struct ReceiveStreamConfiguration: Sendable, Equatable {
   package var kind: MediaKind
   package var mid: String?
   /// Payload types of our codec (Opus or VP8).

@@ -1,0 +1,232 @@
+import Base
+import RTP
+import SDP
+
+extension PeerConnection {
+  // MARK: The offering side
+
+  /// An offer to send. Candidates follow as events.
+  package func offer(audio: Bool, video: Bool, streamID: String) throws(PeerError) -> String {
+    guard phase == .new, mediaOffer == nil else { throw .wrongState("an offer was made or answered before") }
+    guard audio || video else { throw .wrongState("neither audio nor video to offer") }
+    var random = SystemRandomNumberGenerator()
+    let offer = MediaOffer(
+      audio: audio, video: video, streamID: streamID, cname: configuration.cname, random: &random)
+    let transport = try makeICE(isControlling: true)
+    mediaOffer = offer
+    ice = transport
+    secure = makeSecureTransport()
+    phase = .connecting
+    candidateMid = offer.sections.first?.mid
+    return try describe(offer, transport)
+  }
+
+  /// A new offer with new candidates for the same streams; the old path is used until there is a new one.
+  package func restartICE() throws(PeerError) -> String {
+    guard let mediaOffer, phase == .connecting || phase == .connected else {
+      throw .wrongState("only the side that offered can restart ICE, and only while the connection stands")
+    }
+    nextICE?.close()
+    let transport = try makeICE(isControlling: true)
+    nextICE = transport
+    return try describe(mediaOffer, transport)
+  }
+
+  private func describe(_ offer: MediaOffer, _ transport: ICETransport) throws(PeerError) -> String {
+    isAwaitingAnswer = true
+    wait(for: .answerTimedOut(after: configuration.limit))
+    let description = offer.description(localTransport(transport))
+    try transport.gather()
+    return description.serialized()
+  }
+
+  /// The other side's answer to our last offer.
+  package func setAnswer(_ sdp: String) throws(PeerError) {
+    guard let mediaOffer, isAwaitingAnswer, phase != .ended else { throw .wrongState("no offer to answer") }
+    let outcome = try mediaOffer.outcome(of: try Self.parse(sdp))
+    isAwaitingAnswer = false
+    // Any other certificate is somebody else, or the same peer started anew, to whom we must offer anew.
+    if let remote, !remote.hasSameAssociation(as: outcome.transport) {
+      throw .invalidDescription("the fingerprint has changed")
+    }
+    repeatsPackets = outcome.streams.contains { $0.nack && $0.rtx == nil }
+    let rtp = session(reducedSize: outcome.reducedSizeRTCP)
+    let kept = outcome.streams
+    for stream in sendStreams where !kept.contains(stream.configuration) { rtp.removeStream(stream.id) }
+    sendStreams.removeAll { !kept.contains($0.configuration) }
+    for stream in kept where !sendStreams.contains(where: { $0.configuration == stream }) {
+      sendStreams.append((stream, rtp.addSendStream(stream)))
+    }
+    try connect(to: outcome.transport, isNew: nextICE != nil || remote == nil)
+  }
+
+  // MARK: The answering side
+
+  /// Our answer to an offer: the first, one that restarts ICE, or one that changes the streams.
+  package func answer(toOffer sdp: String) throws(PeerError) -> String {
+    guard mediaOffer == nil, phase != .ended else { throw .wrongState("not the answering side") }
+    let answer = try MediaAnswer(to: try Self.parse(sdp))
+    if phase == .connected, let remote, !remote.hasSameAssociation(as: answer.transport) {
+      startAnew()
+    }
+    let transport: ICETransport
+    let isNew: Bool
+    if let ice, let remote, remote.hasSameCredentials(as: answer.transport) {
+      isNew = false
+      transport = nextICE ?? ice
+    } else {
+      isNew = true
+      transport = try makeICE(isControlling: false)
+      if ice == nil || phase != .connected {
+        ice?.close()
+        ice = transport
+      } else {
+        nextICE?.close()
+        nextICE = transport
+      }
+    }
+    if secure == nil { secure = makeSecureTransport() }
+    if phase == .new { phase = .connecting }
+    candidateMid = answer.mid
+    candidateIndex = answer.index
+
+    let rtp = session(reducedSize: answer.reducedSizeRTCP)
+    for stream in receiveStreams where !answer.streams.contains(stream.configuration) {
+      rtp.removeStream(stream.id)
+    }
+    receiveStreams.removeAll { !answer.streams.contains($0.configuration) }
+    for stream in answer.streams where !receiveStreams.contains(where: { $0.configuration == stream }) {
+      receiveStreams.append((stream, rtp.addReceiveStream(stream)))
+    }
+    try connect(to: answer.transport, isNew: isNew)
+    let description = answer.description(localTransport(transport))
+    try transport.gather()
+    return description.serialized()
+  }
+
+  /// The other side is a new peer under the same name: nothing of the old association is of use.
+  private func startAnew() {
+    ice?.close()
+    nextICE?.close()
+    secure?.close()
+    ice = nil
+    nextICE = nil
+    secure = nil
+    remote = nil
+    rtp = nil
+    receiveStreams = []
+    phase = .connecting
+  }
+
+  // MARK: Candidates
+
+  /// A candidate of the other side, `candidate:…`; what cannot be read or used is ignored.
+  package func addRemoteCandidate(_ candidate: String, sdpMid: String?, sdpMLineIndex: Int?) {
+    guard phase != .ended, let candidate = try? ICECandidate(parsing: candidate) else { return }
+    if let remote, !isAwaitingAnswer || candidate["ufrag"] == remote.userFragment {
+      guard candidate["ufrag"].map({ $0 == remote.userFragment }) ?? true else { return }
+      (nextICE ?? ice)?.addRemoteCandidate(candidate)
+    } else if pendingCandidates.count < Self.maximumPendingCandidates {
+      pendingCandidates.append((candidate, sdpMid, sdpMLineIndex))
+    }
+  }
+
+  // MARK: Both
+
+  private static func parse(_ sdp: String) throws(PeerError) -> SessionDescription {
+    do {
+      return try SessionDescription(parsing: sdp)
+    } catch {
+      throw .invalidDescription("\(error)")
+    }
+  }
+
+  private func localTransport(_ transport: ICETransport) -> LocalTransport {
+    version += 1
+    return LocalTransport(
+      sessionID: sessionID, version: version, userFragment: transport.userFragment,
+      password: transport.password, fingerprint: configuration.certificate.fingerprint)
+  }
+
+  private func session(reducedSize: Bool) -> RTPSession {
+    if let rtp { return rtp }
+    var settings = RTPSession.Configuration(
+      cname: configuration.cname, randomSeed: UInt64.random(in: 0...UInt64.max),
+      wallClockAtZero: WallClock.microseconds() - MonotonicClock.now().nanoseconds / 1000)
+    settings.reducedSizeRTCP = reducedSize
+    settings.maximumBitrate = max(configuration.maximumBitrate, settings.minimumBitrate)
+    settings.initialBitrate = min(settings.initialBitrate, settings.maximumBitrate)
+    let session = RTPSession(configuration: settings)
+    rtp = session
+    return session
+  }
+
+  /// Uses what the other side told about its transport.
+  private func connect(to transport: RemoteTransport, isNew: Bool) throws(PeerError) {
+    remote = transport
+    guard let ice = nextICE ?? ice else { return }
+    if isNew {
+      guard ice.setRemote(userFragment: transport.userFragment, password: transport.password) else {
+        throw .invalidDescription("libnice refuses ice-ufrag or ice-pwd")
+      }
+      wait(for: .iceTimedOut(after: configuration.limit))
+    }
+    for candidate in transport.candidates { ice.addRemoteCandidate(candidate) }
+    let pending = pendingCandidates
+    pendingCandidates = []
+    for item in pending where item.candidate["ufrag"].map({ $0 == transport.userFragment }) ?? true {
+      ice.addRemoteCandidate(item.candidate)
+    }
+    if transport.endOfCandidates { ice.endRemoteCandidates() }
+  }
+
+  private func makeICE(isControlling: Bool) throws(PeerError) -> ICETransport {
+    let settings = ICETransport.Configuration(
+      servers: configuration.iceServers, relayOnly: configuration.relayOnly,
+      includesLoopback: configuration.includesLoopback)
+    generations += 1
+    let number = generations
+    return try ICETransport(
+      configuration: settings, generation: number, isControlling: isControlling,
+      events: { [weak self] event in self?.iceTransport(event, generation: number) },
+      received: { [weak self] datagram, now in self?.secure?.receive(datagram, at: now) })
+  }
+
+  private func iceTransport(_ event: ICETransport.Event, generation: Int) {
+    guard phase != .ended, generation == ice?.generation || generation == nextICE?.generation else { return }
+    switch event {
+    case .candidate(let candidate):
+      emit(.localCandidate(candidate: candidate, sdpMid: candidateMid, sdpMLineIndex: candidateIndex))
+    case .gatheringComplete: emit(.gatheringComplete)
+    case .selectedPair:
+      if generation == ice?.generation, iceState == .connected || iceState == .completed {
+        emit(.iceStateChanged(iceState, local: ice?.selectedPair?.local, remote: ice?.selectedPair?.remote))
+      }
+    case .stateChanged(let state): iceTransport(state, generation: generation)
+    }
+  }
+
+  private func iceTransport(_ state: ICETransport.State, generation: Int) {
+    if generation == nextICE?.generation {
+      switch state {
+      case .connected, .completed:
+        ice?.close()
+        ice = nextICE
+        nextICE = nil
+      case .failed: return fail(.iceFailed)
+      default: return
+      }
+    }
+    switch state {
+    case .checking: if phase == .connecting { setICEState(.checking) }
+    case .connected, .completed:
+      setICEState(state == .connected ? .connected : .completed)
+      pathOpened()
+    case .failed where phase == .connected:
+      setICEState(.failed)
+      if nextICE == nil { emit(.failed(.consentLost)) }
+    case .failed: fail(.iceFailed)
+    case .new, .closed: break
+    }
+  }
+}

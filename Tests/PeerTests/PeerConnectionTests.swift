@@ -1,0 +1,319 @@
+import Base
+import RTP
+import SDP
+import TestSupport
+import Testing
+
+@testable import Peer
+
+private let certificate: Certificate = {
+  do { return try Certificate() } catch { preconditionFailure("\(error)") }
+}()
+
+/// A connection and everything it told.
+@NetworkActor
+private final class Party {
+  var connection: PeerConnection?
+  var candidates: [(candidate: String, mid: String?, index: Int)] = []
+  var iceStates: [PeerConnection.ICEState] = []
+  var connected: [String] = []
+  var errors: [PeerError] = []
+  var video: [ReceivedVideoFrame] = []
+  var audio: [ReceivedAudioPacket] = []
+  var keyFrameRequests = 0
+  var isRemoteClosed = false
+  /// Hears of each candidate.
+  weak var other: Party?
+
+  init(limit: Duration = .seconds(10), _ change: (inout PeerConnection.Configuration) -> Void = { _ in }) {
+    var configuration = PeerConnection.Configuration(certificate: certificate, cname: "test")
+    configuration.includesLoopback = true
+    configuration.limit = limit
+    change(&configuration)
+    connection = PeerConnection(configuration: configuration) { [weak self] in self?.heard($0) }
+  }
+
+  private func heard(_ event: PeerEvent) {
+    switch event {
+    case .localCandidate(let candidate, let mid, let index):
+      candidates.append((candidate, mid, index))
+      other?.connection?.addRemoteCandidate(candidate, sdpMid: mid, sdpMLineIndex: index)
+    case .iceStateChanged(let state, _, _): iceStates.append(state)
+    case .connected(let description): connected.append(description)
+    case .failed(let error): errors.append(error)
+    case .keyFrameRequested: keyFrameRequests += 1
+    case .video(let frame): video.append(frame)
+    case .audio(let packet): audio.append(packet)
+    case .remoteClosed: isRemoteClosed = true
+    case .gatheringComplete, .targetBitrate, .packetLoss, .audioMinimumDelay: break
+    }
+  }
+
+  var state: String { "\(iceStates) connected \(connected) errors \(errors) candidates \(candidates.count)" }
+}
+
+@NetworkActor
+private struct Call {
+  let publisher: Party, subscriber: Party
+
+  init(
+    limit: Duration = .seconds(10), trickles: Bool = true,
+    publisher change: (inout PeerConnection.Configuration) -> Void = { _ in }
+  ) {
+    publisher = Party(limit: limit, change)
+    subscriber = Party(limit: limit)
+    if trickles {
+      publisher.other = subscriber
+      subscriber.other = publisher
+    }
+  }
+
+  func negotiate(audio: Bool = true, video: Bool = true) throws {
+    let publisher = try #require(publisher.connection)
+    let offer = try publisher.offer(audio: audio, video: video, streamID: "s")
+    let answer = try #require(subscriber.connection).answer(toOffer: offer)
+    try publisher.setAnswer(answer)
+  }
+
+  func connect(audio: Bool = true, video: Bool = true) async throws {
+    try negotiate(audio: audio, video: video)
+    try await eventually("connected", state: { state }) {
+      !publisher.connected.isEmpty && !subscriber.connected.isEmpty
+    }
+  }
+
+  var state: String { "publisher \(publisher.state) subscriber \(subscriber.state)" }
+
+  func close() {
+    publisher.connection?.close()
+    subscriber.connection?.close()
+  }
+}
+
+/// Enough of a VP8 frame for whoever does not decode it.
+private func picture(_ number: Int, isKeyFrame: Bool, size: Int = 3000) -> EncodedVideoFrame {
+  var bytes: [UInt8] = isKeyFrame ? [0x10, 0, 0, 0x9D, 0x01, 0x2A, 0x80, 0x02, 0xE0, 0x01] : [0x11, 0, 0]
+  bytes += (bytes.count..<size).map { UInt8(truncatingIfNeeded: $0 &+ number) }
+  return EncodedVideoFrame(
+    bytes: bytes, isKeyFrame: isKeyFrame, captureTime: MonotonicClock.now(), width: 640, height: 480)
+}
+
+private func sound(_ number: Int) -> EncodedAudioFrame {
+  EncodedAudioFrame(
+    bytes: [0x78] + (0..<60).map { UInt8(truncatingIfNeeded: $0 &+ number) }, timestamp: UInt32(number * 960),
+    captureTime: MonotonicClock.now(), level: 20)
+}
+
+@Suite @NetworkActor struct PeerConnectionTests {
+  @Test func picturesAndSoundArrive() async throws {
+    let call = Call()
+    try await call.connect()
+    #expect(call.publisher.keyFrameRequests >= 1)
+    let sent = (0..<10).map { picture($0, isKeyFrame: $0 == 0) }
+    for number in 0..<10 {
+      call.publisher.connection?.send(sent[number])
+      call.publisher.connection?.send(sound(number))
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    try await eventually("media", state: { "\(call.subscriber.video.count) \(call.subscriber.audio.count)" })
+    {
+      call.subscriber.video.count == 10 && call.subscriber.audio.count == 10
+    }
+    #expect(call.subscriber.video.map(\.bytes) == sent.map(\.bytes))
+    #expect(call.subscriber.audio.map(\.bytes) == (0..<10).map { sound($0).bytes })
+    let statistics = try #require(call.subscriber.connection?.statistics())
+    #expect(statistics.dropped.total == 0)
+    #expect(statistics.packetsReceived >= 40 && statistics.bytesReceived > 30_000)
+    #expect(statistics.rtp?.inbound.count == 2)
+    #expect(statistics.localCandidate?.hasPrefix("host ") == true && statistics.remoteCandidate != nil)
+    #expect(call.subscriber.connected.first?.contains("DTLSv1.2") == true)
+    #expect(call.subscriber.iceStates.prefix(2) == [.checking, .connected])
+    call.close()
+  }
+
+  @Test func candidatesNameTheirSection() async throws {
+    let call = Call()
+    try await call.connect()
+    #expect(
+      call.publisher.candidates.allSatisfy {
+        $0.mid == "0" && $0.index == 0 && $0.candidate.hasPrefix("candidate:")
+      })
+    #expect(!call.subscriber.candidates.isEmpty)
+    call.close()
+  }
+
+  @Test func candidatesMayComeBeforeTheDescription() async throws {
+    let call = Call()
+    let publisher = try #require(call.publisher.connection)
+    let subscriber = try #require(call.subscriber.connection)
+    let offer = try publisher.offer(audio: true, video: true, streamID: "s")
+    try await eventually("candidates") { !call.publisher.candidates.isEmpty }
+    let answer = try subscriber.answer(toOffer: offer)
+    try await eventually("candidates") { !call.subscriber.candidates.isEmpty }
+    try publisher.setAnswer(answer)
+    try await eventually("connected", state: { call.state }) { !call.publisher.connected.isEmpty }
+    for _ in 0..<200 {
+      publisher.addRemoteCandidate(
+        "candidate:1 1 udp 1 192.0.2.9 1 typ host", sdpMid: nil, sdpMLineIndex: nil)
+    }
+    call.close()
+  }
+
+  @Test func pendingCandidatesAreBounded() throws {
+    let party = Party()
+    for _ in 0..<200 {
+      party.connection?.addRemoteCandidate(
+        "candidate:1 1 udp 1 192.0.2.9 1 typ host", sdpMid: "0", sdpMLineIndex: 0)
+    }
+    #expect(party.connection?.pendingCandidates.count == PeerConnection.maximumPendingCandidates)
+  }
+
+  @Test func keyFrameRequestReachesThePublisher() async throws {
+    let call = Call()
+    try await call.connect(audio: false)
+    let before = call.publisher.keyFrameRequests
+    for number in 0..<3 {
+      call.publisher.connection?.send(picture(number, isKeyFrame: number == 0))
+    }
+    try await eventually("media") { call.subscriber.video.count == 3 }
+    call.subscriber.connection?.requestKeyFrame()
+    try await eventually("request") { call.publisher.keyFrameRequests > before }
+    call.close()
+  }
+
+  @Test func closingIsHeardByTheOther() async throws {
+    let call = Call()
+    try await call.connect()
+    call.publisher.connection?.close()
+    try await eventually("goodbye") { call.subscriber.isRemoteClosed }
+    #expect(call.publisher.isRemoteClosed == false && call.publisher.errors.isEmpty)
+    #expect(call.subscriber.connection?.statistics().iceState == .closed)
+    #expect(throws: PeerError.self) { try call.subscriber.connection?.answer(toOffer: "v=0") }
+  }
+
+  @Test func wrongFingerprintEndsTheConnection() async throws {
+    let call = Call()
+    let publisher = try #require(call.publisher.connection)
+    let offer = try publisher.offer(audio: true, video: false, streamID: "s")
+    let mine = certificate.fingerprint.text
+    let forged = offer.replacing(mine, with: try Certificate().fingerprint.text)
+    #expect(forged != offer)
+    try publisher.setAnswer(try #require(call.subscriber.connection).answer(toOffer: forged))
+    try await eventually("failed", state: { call.state }) { !call.subscriber.errors.isEmpty }
+    #expect(call.subscriber.errors == [.fingerprintMismatch])
+    #expect(call.subscriber.errors[0].stage == .dtls)
+    #expect(call.subscriber.connected.isEmpty)
+    call.close()
+  }
+
+  @Test func eachStageHasItsLimit() async throws {
+    let unanswered = Party(limit: .milliseconds(100))
+    _ = try unanswered.connection?.offer(audio: true, video: false, streamID: "s")
+    let unreachable = Call(limit: .milliseconds(100), trickles: false)
+    try unreachable.negotiate()
+    try await eventually("gave up", state: { unreachable.state }) {
+      !unanswered.errors.isEmpty && !unreachable.publisher.errors.isEmpty
+        && !unreachable.subscriber.errors.isEmpty
+    }
+    #expect(unanswered.errors == [.answerTimedOut(after: .milliseconds(100))])
+    #expect(unanswered.errors[0].stage == .signalling)
+    #expect(unreachable.publisher.errors == [.iceTimedOut(after: .milliseconds(100))])
+    #expect(unreachable.subscriber.errors[0].stage == .ice)
+  }
+
+  @Test func callsInTheWrongOrderAreErrors() throws {
+    let party = Party()
+    let connection = try #require(party.connection)
+    #expect(throws: PeerError.self) { try connection.setAnswer("v=0\r\n") }
+    #expect(throws: PeerError.self) { try connection.restartICE() }
+    #expect(throws: PeerError.self) { try connection.offer(audio: false, video: false, streamID: "s") }
+    #expect(throws: PeerError.self) { try connection.answer(toOffer: "nonsense") }
+    _ = try connection.offer(audio: true, video: false, streamID: "s")
+    #expect(throws: PeerError.self) { try connection.offer(audio: true, video: false, streamID: "s") }
+    #expect(throws: PeerError.self) { try connection.answer(toOffer: "v=0\r\n") }
+    connection.close()
+    #expect(throws: PeerError.self) { try connection.setAnswer("v=0\r\n") }
+  }
+
+  @Test func restartChangesThePathAndKeepsTheMedia() async throws {
+    let call = Call()
+    try await call.connect()
+    let publisher = try #require(call.publisher.connection)
+    let subscriber = try #require(call.subscriber.connection)
+    call.publisher.connection?.send(picture(0, isKeyFrame: true))
+    try await eventually("media") { call.subscriber.video.count == 1 }
+    let old = try #require(publisher.statistics().localCandidate)
+    let offer = try publisher.restartICE()
+    try publisher.setAnswer(try subscriber.answer(toOffer: offer))
+    call.publisher.connection?.send(picture(1, isKeyFrame: false))
+    try await eventually("new path", state: { call.state }) {
+      publisher.nextICE == nil && subscriber.nextICE == nil && publisher.statistics().localCandidate != old
+    }
+    call.publisher.connection?.send(picture(2, isKeyFrame: false))
+    try await eventually("media goes on") { call.subscriber.video.count == 3 }
+    #expect(call.publisher.connected.count == 1 && call.subscriber.connected.count == 1)
+    #expect(call.publisher.errors.isEmpty && call.subscriber.errors.isEmpty)
+    call.close()
+  }
+
+  @Test func aPeerStartedAnewIsAnswered() async throws {
+    let call = Call()
+    try await call.connect()
+    let other = try Certificate()
+    let again = Party { $0.certificate = other }
+    again.other = call.subscriber
+    call.subscriber.other = again
+    let offer = try #require(again.connection).offer(audio: true, video: true, streamID: "s")
+    try #require(again.connection).setAnswer(try #require(call.subscriber.connection).answer(toOffer: offer))
+    try await eventually("connected again", state: { call.state }) {
+      !again.connected.isEmpty && call.subscriber.connected.count == 2
+    }
+    again.connection?.send(picture(0, isKeyFrame: true))
+    try await eventually("media") { call.subscriber.video.count == 1 }
+    call.close()
+    again.connection?.close()
+  }
+
+  @Test func retransmissionWithoutItsOwnStreamUsesCounterMode() async throws {
+    let call = Call()
+    let publisher = try #require(call.publisher.connection)
+    let offer = try publisher.offer(audio: false, video: true, streamID: "s")
+    let answer = try #require(call.subscriber.connection).answer(
+      toOffer: offer.replacing("a=rtpmap:97 rtx/90000\r\n", with: ""))
+    try publisher.setAnswer(answer)
+    try await eventually("connected", state: { call.state }) { !call.publisher.connected.isEmpty }
+    #expect(publisher.secure?.profile == .aes128CMSHA1_80)
+    call.close()
+  }
+
+  @Test func connectionsWithoutOwnerGoAway() async throws {
+    weak var connection: PeerConnection?
+    do {
+      let call = Call()
+      try await call.connect()
+      connection = call.publisher.connection
+      #expect(connection != nil)
+    }
+    try await eventually("gone") { connection == nil }
+  }
+
+  @Test func eventReceiverMayClose() async throws {
+    let call = Call()
+    try await call.connect()
+    var seen = 0
+    let closing = Party()
+    var configuration = PeerConnection.Configuration(certificate: certificate, cname: "test")
+    configuration.includesLoopback = true
+    closing.connection = PeerConnection(configuration: configuration) { [unowned closing] event in
+      seen += 1
+      if case .connected = event { closing.connection?.close() }
+    }
+    let publisher = Party()
+    publisher.other = closing
+    let offer = try #require(publisher.connection).offer(audio: true, video: true, streamID: "s")
+    try #require(publisher.connection).setAnswer(try #require(closing.connection).answer(toOffer: offer))
+    try await eventually("goodbye", state: { publisher.state }) { publisher.isRemoteClosed }
+    #expect(seen > 0)
+    call.close()
+  }
+}
