@@ -6,7 +6,7 @@ enum PatternFont {
   static let advance = 6
 
   static let glyphs: [UInt8: [UInt8]] = [
-    UInt8(ascii: "0"): [14, 17, 19, 21, 25, 17, 14],
+    UInt8(ascii: "0"): [14, 17, 17, 17, 17, 17, 14],
     UInt8(ascii: "1"): [4, 12, 4, 4, 4, 4, 14],
     UInt8(ascii: "2"): [14, 17, 1, 6, 8, 16, 31],
     UInt8(ascii: "3"): [14, 17, 1, 6, 1, 17, 14],

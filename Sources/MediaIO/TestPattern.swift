@@ -21,6 +21,7 @@ package final class TestPattern {
   private static let ballColour = Colour(red: 1, green: 0.55, blue: 0.1)
   private static let glowColour = Colour(red: 0.62, green: 0.28, blue: 0.2)
   private static let barColour = Colour(red: 0.2, green: 0.85, blue: 0.75)
+  private static let grooveColour = Colour(red: 0.1, green: 0.16, blue: 0.24)
   private static let panelColour = Colour(red: 0.03, green: 0.05, blue: 0.12)
 
   package init(size: VideoSize, stream: UInt16) {
@@ -44,17 +45,21 @@ package final class TestPattern {
 
       let angle = 2 * Double.pi * (Double(wallTime / 1_000_000 % 4) + fraction) / 4
       let x = Double(size.width) * (0.5 - 0.42 * cos(angle))
-      let bounce = abs(sin(2 * angle)) * Double(layout.ballRadius) * 1.6
+      let bounce = abs(sin(2 * angle)) * Double(layout.ballRadius) * 0.9
       let ballY = layout.ballBase - Int(bounce)
       canvas.disc(x: Int(x), y: ballY, radius: layout.ballRadius, Self.glowColour)
       canvas.disc(x: Int(x), y: ballY, radius: layout.ballRadius * 3 / 4, Self.ballColour)
 
       clock.withUnsafeBufferPointer { digits in
-        canvas.text(digits, x: layout.clockX, y: layout.clockY, scale: layout.clockScale, .white)
+        let seconds = UnsafeBufferPointer(rebasing: digits[..<8])
+        let fractions = UnsafeBufferPointer(rebasing: digits[8...])
+        canvas.text(seconds, x: layout.clockX, y: layout.clockY, scale: layout.clockScale, .white)
+        canvas.text(
+          fractions, x: layout.fractionX, y: layout.fractionY, scale: layout.fractionScale, Self.barColour)
       }
       canvas.fill(
-        x: layout.clockX, y: layout.progressY, width: Int(Double(layout.clockWidth) * fraction),
-        height: layout.clockScale, Self.barColour)
+        x: layout.clockX, y: layout.progressY, width: Int(Double(layout.progressWidth) * fraction),
+        height: layout.progressHeight, Self.barColour)
       if wallTime % 1_000_000 < Self.flashDuration {
         canvas.fill(
           x: layout.flashX, y: layout.flashY, width: layout.flashWidth, height: layout.flashHeight, .white)
@@ -121,11 +126,15 @@ package final class TestPattern {
         canvas.text(
           name, x: layout.clockX, y: nameY, scale: layout.nameScale, Colour(red: 0.85, green: 0.9, blue: 1))
       }
-      let margin = layout.clockScale * 2
+      let margin = layout.fractionScale * 2
       canvas.fill(
         x: layout.clockX - margin, y: layout.clockY - margin, width: layout.clockWidth + 2 * margin,
-        height: layout.progressY + layout.clockScale - layout.clockY + 2 * margin, panelColour)
-      let border = max(1, layout.clockScale / 3)
+        height: layout.fractionY + PatternFont.height * layout.fractionScale - layout.clockY + 2 * margin,
+        panelColour)
+      canvas.fill(
+        x: layout.clockX, y: layout.progressY, width: layout.progressWidth, height: layout.progressHeight,
+        grooveColour)
+      let border = max(1, layout.fractionScale / 3)
       canvas.outline(
         x: layout.flashX - 2 * border, y: layout.flashY - 2 * border, width: layout.flashWidth + 4 * border,
         height: layout.flashHeight + 4 * border, thickness: border, Colour(red: 0.6, green: 0.65, blue: 0.75))
@@ -136,14 +145,20 @@ package final class TestPattern {
     }
   }
 
-  /// Where things are, for any size.
+  /// Where things are, for any size. The first line of the clock is as large as fits, to be read in a
+  /// terminal.
   private struct Layout {
     let clockScale: Int
+    let fractionScale: Int
     let nameScale: Int
     let clockX: Int
     let clockY: Int
     let clockWidth: Int
+    let fractionX: Int
+    let fractionY: Int
     let progressY: Int
+    let progressWidth: Int
+    let progressHeight: Int
     let barsHeight: Int
     let flashX: Int
     let flashY: Int
@@ -154,21 +169,26 @@ package final class TestPattern {
 
     init(_ size: VideoSize) {
       let (width, height) = (size.width, size.height)
-      // Twelve characters, the last without its gap.
-      let dots = 12 * PatternFont.advance - 1
+      // HH:MM:SS without the gap behind it; .mmm on the second line.
+      let dots = 8 * PatternFont.advance - 1
       clockScale = max(1, min(width * 84 / 100 / dots, height / 40))
-      nameScale = max(1, clockScale * 5 / 7)
+      fractionScale = max(1, clockScale * 6 / 11)
+      nameScale = max(1, clockScale * 5 / 11)
       clockWidth = dots * clockScale
       clockX = (width - clockWidth) / 2
-      clockY = height * 42 / 100
-      progressY = clockY + (PatternFont.height + 2) * clockScale
+      clockY = height * 39 / 100
+      fractionX = clockX + clockWidth - (4 * PatternFont.advance - 1) * fractionScale
+      fractionY = clockY + (PatternFont.height + 1) * clockScale
+      progressWidth = max(1, fractionX - clockX - fractionScale)
+      progressHeight = 2 * fractionScale
+      progressY = fractionY + (PatternFont.height - 2) * fractionScale / 2
       barsHeight = height * 14 / 100
       flashWidth = max(2, width / 6)
       flashHeight = max(2, height / 8)
       flashX = clockX + clockWidth - flashWidth
-      flashY = height * 21 / 100
+      flashY = height * 20 / 100
       ballRadius = max(2, height / 14)
-      ballBase = height * 80 / 100
+      ballBase = height * 82 / 100
     }
   }
 }

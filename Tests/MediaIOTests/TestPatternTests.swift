@@ -1,0 +1,130 @@
+import Base
+import Codecs
+import Glibc
+import RTP
+import Testing
+
+@testable import MediaIO
+
+@Suite struct TestPatternTests {
+  private static let start: Int64 = 1_796_050_000_400_000
+
+  private func time(_ frame: Int) -> Instant { Instant(nanoseconds: Int64(frame) * 33_333_333) }
+  private func wallTime(_ frame: Int) -> Int64 { Self.start + Int64(frame) * 33_333 }
+
+  @Test func stripIsReadBack() throws {
+    for size in [(640, 480), (320, 240), (160, 120), (161, 121), (1280, 720), (99, 77)] {
+      let pattern = TestPattern(size: VideoSize(width: size.0, height: size.1), stream: 0xBEEF)
+      for number: UInt32 in [0, 1, 0x5555_5555, .max] {
+        let frame = pattern.draw(number: number, wallTime: wallTime(Int(number % 7)), time: .zero)
+        let strip = try #require(TestPatternStrip(reading: frame))
+        #expect(
+          strip == TestPatternStrip(frameNumber: number, sendTime: wallTime(Int(number % 7)), stream: 0xBEEF))
+      }
+    }
+  }
+
+  @Test func otherPicturesHaveNoStrip() {
+    #expect(TestPatternStrip(reading: .black(VideoSize(width: 640, height: 480), time: .zero)) == nil)
+    #expect(TestPatternStrip(reading: .black(VideoSize(width: 1, height: 1), time: .zero)) == nil)
+    let white = VideoFrame(width: 64, height: 64, time: .zero) { y, u, v, strideY, strideUV in
+      memset(y, 235, strideY * 64)
+      memset(u, 128, strideUV * 32)
+      memset(v, 128, strideUV * 32)
+    }
+    #expect(TestPatternStrip(reading: white) == nil)
+    let strip = TestPatternStrip(frameNumber: 1, sendTime: 2, stream: 3)
+    for row in 0..<4 {
+      for bit in 0..<32 {
+        var rows = strip.rows
+        rows[row] ^= 1 << UInt32(bit)
+        #expect(TestPatternStrip(rows: rows) == nil)
+      }
+    }
+  }
+
+  @Test(arguments: [(640, 480, 150_000), (320, 240, 150_000), (640, 480, 1_000_000)])
+  func stripSurvivesTheEncoder(width: Int, height: Int, bitrate: Int) throws {
+    let size = VideoSize(width: width, height: height)
+    let pattern = TestPattern(size: size, stream: 9)
+    let encoder = try VP8Encoder(.init(size: size, bitrate: bitrate, frameRate: 30))
+    let decoder = try VP8Decoder()
+    var shown = 0
+    var read = 0
+    var bytes = 0
+    var quality: [Double] = []
+    for number in 0..<120 {
+      let picture = pattern.draw(
+        number: UInt32(number), wallTime: wallTime(number), time: time(number))
+      guard let encoded = try encoder.encode(picture) else { continue }
+      bytes += encoded.bytes.count
+      let decoded = try #require(try decoder.decode(encoded.bytes, time: picture.time))
+      shown += 1
+      if TestPatternStrip(reading: decoded)?.frameNumber == UInt32(number) { read += 1 }
+      if number % 20 == 19 { quality.append(luminancePSNR(picture, decoded)) }
+      if number > 60 { #expect(TestPattern.isFlashing(decoded) == TestPattern.isFlashing(picture)) }
+    }
+    #expect(read == shown, "\(read) of \(shown)")
+    #expect(shown >= 100, "\(shown) of 120 were sent")
+    #expect(bytes * 8 / 4 < bitrate * 13 / 10)
+    if bitrate == 1_000_000 { #expect(quality.min() ?? 0 >= 35, "\(quality)") }
+  }
+
+  @Test func flashLastsATenthOfASecond() {
+    let pattern = TestPattern(size: VideoSize(width: 320, height: 240), stream: 0)
+    for (offset, expected): (Int64, Bool) in [(0, true), (99_000, true), (100_000, false), (999_999, false)] {
+      let frame = pattern.draw(number: 0, wallTime: 1_796_050_000_000_000 + offset, time: .zero)
+      #expect(TestPattern.isFlashing(frame) == expected)
+    }
+  }
+
+  @Test func readerCountsMissingRepeatedAndUnreadable() throws {
+    let pattern = TestPattern(size: VideoSize(width: 320, height: 240), stream: 4)
+    var reader = TestPatternReader()
+    func show(_ number: UInt32) {
+      let wall = WallClock.microseconds() - 25_000
+      let frame = pattern.draw(number: number, wallTime: wall, time: .zero)
+      _ = reader.read(frame, shownAt: MonotonicClock.now(), offset: nil)
+    }
+    for number: UInt32 in [.max - 1, .max, 0, 1, 4, 4] { show(number) }
+    _ = reader.read(.black(VideoSize(width: 320, height: 240), time: .zero), shownAt: .zero, offset: nil)
+    show(6)
+    let statistics = try #require(reader.statistics)
+    #expect(statistics.stream == 4)
+    #expect(statistics.framesRead == 7)
+    #expect(statistics.framesMissing == 2)
+    #expect(statistics.framesRepeated == 1)
+    #expect(statistics.framesUnreadable == 1)
+    #expect(statistics.endToEndLatency >= 25 && statistics.endToEndLatency < 60)
+  }
+
+  @Test func flashAndBlipGiveTheOffset() {
+    let offset = MediaOffset()
+    #expect(offset.milliseconds == nil)
+    for second in 0..<5 {
+      let shown = Instant(nanoseconds: Int64(second) * 1_000_000_000)
+      offset.noteFlash(at: shown)
+      offset.noteBlip(at: shown + .milliseconds(30))
+    }
+    #expect(offset.milliseconds == 30)
+    // A blip without its flash is paired with none of another second.
+    offset.noteBlip(at: Instant(nanoseconds: 6_700_000_000))
+    #expect(offset.milliseconds == 30)
+  }
+}
+
+/// Peak signal-to-noise ratio of the luma planes, in dB; every fourth row.
+func luminancePSNR(_ left: VideoFrame, _ right: VideoFrame) -> Double {
+  var sum = 0
+  var count = 0
+  for row in stride(from: 0, to: left.height, by: 4) {
+    let a = left.y + row * left.strideY
+    let b = right.y + row * right.strideY
+    for column in 0..<left.width {
+      let difference = Int(a[column]) - Int(b[column])
+      sum += difference * difference
+      count += 1
+    }
+  }
+  return sum == 0 ? 100 : 10 * log10(255 * 255 * Double(count) / Double(sum))
+}
