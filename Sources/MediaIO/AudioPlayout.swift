@@ -6,15 +6,17 @@ import RTP
 /// The audio thread's side of one receiver: jitter buffer, decoder, and decoded samples that wait.
 final class AudioPlayout {
   private static let chunk = AudioFormat.samplesPerChunk
+  /// 5 ms.
+  private static let fadeLength = 240
 
   let receiver: AudioReceiver
-  private var buffer = InterimJitterBuffer()
+  private var buffer = AudioJitterBuffer()
   private var decoder: OpusDecoder
   /// Decoded stereo samples; the first `waiting` a channel are to be played.
   private let samples: UnsafeMutableBufferPointer<Int16>
   private var waiting = 0
-  /// Extended RTP timestamp of the sample after the last decoded one.
-  private var nextTimestamp: Int64?
+  /// The beginning of sound that was left out, to fade from; stereo.
+  private var fadeFrom: [Int16] = []
   private var blips = BlipDetector()
   private var level = AudioLevel()
   private var chunks = 0
@@ -46,40 +48,58 @@ final class AudioPlayout {
     let room = UnsafeMutableBufferPointer(rebasing: samples[(2 * waiting)...])
     var count = 0
     switch buffer.next(at: time) {
-    case .packet(let packet):
-      count = decode(packet, room)
-      nextTimestamp = packet.timestamp + Int64(count)
-    case .recoverFromNext(let next):
-      count = next.bytes.withUnsafeBufferPointer {
-        (try? decoder.recover(samples: AudioFormat.samplesPerPacket, from: $0, into: room)) ?? 0
+    case .packet(let bytes, let expected):
+      count = decode(bytes, room) ?? silence(expected, room)
+    case .recoverFromNext(let bytes, let expected):
+      count =
+        bytes.withUnsafeBufferPointer { try? decoder.recover(samples: expected, from: $0, into: room) }
+        ?? silence(expected, room)
+    case .conceal(let expected):
+      count = conceal(expected, room)
+    case .silence(let expected):
+      count = silence(expected, room)
+    case .skip(let bytes, _):
+      if let count = decode(bytes, room) {
+        fadeFrom = Array(room[..<(2 * min(count, Self.fadeLength))])
       }
-      advance(count)
-    case .conceal:
-      count = (try? decoder.conceal(samples: AudioFormat.samplesPerPacket, into: room)) ?? 0
-      advance(count)
-    case .silence:
-      break
+      return
     }
-    if count == 0 {
-      count = Self.chunk
-      for index in 0..<2 * count { room[index] = 0 }
-    }
+    fade(room, count)
     waiting += count
   }
 
-  private func decode(_ packet: ReceivedAudioPacket, _ room: UnsafeMutableBufferPointer<Int16>) -> Int {
+  private func decode(_ bytes: [UInt8], _ room: UnsafeMutableBufferPointer<Int16>) -> Int? {
     do {
-      return try packet.bytes.withUnsafeBufferPointer { bytes throws(CodecError) in
-        try decoder.decode(bytes, into: room)
+      return try bytes.withUnsafeBufferPointer { packet throws(CodecError) in
+        try decoder.decode(packet, into: room)
       }
     } catch {
-      receiver.state.withLock { $0.statistics.packetsCorrupted += 1 }
-      return (try? decoder.conceal(samples: AudioFormat.samplesPerPacket, into: room)) ?? 0
+      receiver.state.withLock { $0.packetsCorrupted += 1 }
+      return nil
     }
   }
 
-  private func advance(_ count: Int) {
-    if let timestamp = nextTimestamp { nextTimestamp = timestamp + Int64(count) }
+  private func conceal(_ count: Int, _ room: UnsafeMutableBufferPointer<Int16>) -> Int {
+    (try? decoder.conceal(samples: count, into: room)) ?? silence(count, room)
+  }
+
+  private func silence(_ count: Int, _ room: UnsafeMutableBufferPointer<Int16>) -> Int {
+    let count = min(max(count, 1), OpusDecoder.maximumSamples)
+    UnsafeMutableBufferPointer(rebasing: room[..<(2 * count)]).update(repeating: 0)
+    return count
+  }
+
+  /// From the sound that would have followed into the one that does.
+  private func fade(_ room: UnsafeMutableBufferPointer<Int16>, _ count: Int) {
+    guard !fadeFrom.isEmpty else { return }
+    let length = min(fadeFrom.count / 2, count)
+    for index in 0..<length {
+      for channel in 0..<2 {
+        let (old, new) = (Int(fadeFrom[2 * index + channel]), Int(room[2 * index + channel]))
+        room[2 * index + channel] = Int16(clamping: (old * (length - index) + new * index) / length)
+      }
+    }
+    fadeFrom.removeAll(keepingCapacity: true)
   }
 
   private func add(
@@ -100,17 +120,16 @@ final class AudioPlayout {
     let isComplete = chunks % 10 == 0
     let longLevel = level.decibels
     if isComplete { level = AudioLevel() }
-    let position = nextTimestamp.map {
+    let position = buffer.playoutTimestamp.map {
       AudioReceiver.PlayoutPosition(timestamp: $0 - Int64(waiting), at: time)
     }
     return receiver.state.withLock { state in
       state.position = position
       state.tone.add(chunk)
-      state.statistics.totalAudioEnergy += chunkLevel.power * 0.010
-      state.statistics.totalSamplesDuration += 0.010
-      state.statistics.totalSamplesReceived += Self.chunk
-      if isComplete { state.statistics.audioLevel = longLevel }
-      buffer.report(to: &state.statistics)
+      state.jitterBuffer = buffer.statistics
+      state.totalAudioEnergy += chunkLevel.power * 0.010
+      state.totalSamplesDuration += 0.010
+      if isComplete { state.audioLevel = longLevel }
       return state.settings
     }
   }

@@ -6,22 +6,11 @@ import Synchronization
 package final class AudioReceiver: Sendable {
   /// Names as in W3C webrtc-stats; sums of samples are of one channel.
   package struct Statistics: Sendable, Equatable {
+    package var jitterBuffer = AudioJitterBufferStatistics()
     package var packetsReceived = 0
-    /// Given up because the audio thread did not take them in time.
+    /// Given up because the audio thread did not take them in time, or the jitter buffer got them too late.
     package var packetsDiscarded = 0
     package var packetsCorrupted = 0
-    package var totalSamplesReceived = 0
-    package var concealedSamples = 0
-    package var silentConcealedSamples = 0
-    package var concealmentEvents = 0
-    /// Packets rebuilt from the one after.
-    package var fecPacketsReceived = 0
-    package var insertedSamplesForDeceleration = 0
-    package var removedSamplesForAcceleration = 0
-    /// Seconds, summed over the samples emitted.
-    package var jitterBufferDelay = 0.0
-    package var jitterBufferTargetDelay = 0.0
-    package var jitterBufferEmittedCount = 0
     /// RMS of the last 100 ms in dBFS, -127 to 0, before volume and mute.
     package var audioLevel = -127.0
     package var totalAudioEnergy = 0.0
@@ -44,7 +33,11 @@ package final class AudioReceiver: Sendable {
 
   struct State {
     var settings = Settings()
-    var statistics = Statistics()
+    var jitterBuffer = AudioJitterBufferStatistics()
+    var packetsCorrupted = 0
+    var audioLevel = -127.0
+    var totalAudioEnergy = 0.0
+    var totalSamplesDuration = 0.0
     var position: PlayoutPosition?
     var tone = ToneMeter()
     var received = 0
@@ -79,10 +72,11 @@ package final class AudioReceiver: Sendable {
   package var statistics: Statistics {
     let dropped = mailbox.dropped
     return state.withLock {
-      var statistics = $0.statistics
-      statistics.packetsReceived = $0.received
-      statistics.packetsDiscarded += dropped
-      return statistics
+      Statistics(
+        jitterBuffer: $0.jitterBuffer, packetsReceived: $0.received,
+        packetsDiscarded: $0.jitterBuffer.packetsDiscarded + dropped, packetsCorrupted: $0.packetsCorrupted,
+        audioLevel: $0.audioLevel, totalAudioEnergy: $0.totalAudioEnergy,
+        totalSamplesDuration: $0.totalSamplesDuration)
     }
   }
 

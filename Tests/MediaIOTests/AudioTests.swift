@@ -1,0 +1,282 @@
+import Base
+import Codecs
+import Glibc
+import RTP
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaIO
+
+/// Sound from a source through encoder, a lossy network in virtual time, jitter buffer and decoder.
+private final class AudioCall {
+  var sender: AudioSender
+  let playout: AudioPlayout
+  private let mix = UnsafeMutableBufferPointer<Int32>.allocate(capacity: 960)
+  private var ticks: Int64 = 0
+  private var generator = SeededGenerator(seed: 11)
+  private var sequenceNumber: Int64 = 70_000
+  private var inFlight: [ReceivedAudioPacket] = []
+  private(set) var sent: [EncodedAudioFrame] = []
+  /// Left channel.
+  private(set) var heard: [Int16] = []
+  var loss = 0.0
+  /// Milliseconds, up to.
+  var jitter = 0
+
+  init(_ source: any AudioSource, offset: MediaOffset? = nil) throws {
+    sender = try AudioSender(OpusEncoder.Configuration())
+    playout = try AudioPlayout(AudioReceiver(offset: offset))
+    try sender.setSource(source, at: .zero)
+    mix.initialize(repeating: 0)
+  }
+
+  deinit { mix.deallocate() }
+
+  func run(seconds: Double, from base: Instant = .zero) {
+    for _ in 0..<Int(seconds * 100) {
+      let now = base + .milliseconds(10 * ticks)
+      var packet: EncodedAudioFrame?
+      sender.tick(at: now) { packet = $0 }
+      if let packet {
+        sent.append(packet)
+        sequenceNumber += 1
+        let delay = 20 + (jitter > 0 ? Int.random(in: 0...jitter, using: &generator) : 0)
+        if Double.random(in: 0..<1, using: &generator) >= loss {
+          inFlight.append(
+            ReceivedAudioPacket(
+              bytes: packet.bytes, sequenceNumber: sequenceNumber,
+              timestamp: Int64(packet.timestamp) + 1 << 33,
+              arrival: now + .milliseconds(delay)))
+        }
+      }
+      for packet in inFlight where packet.arrival <= now { playout.receiver.push(packet) }
+      inFlight.removeAll { $0.arrival <= now }
+      mix.update(repeating: 0)
+      playout.tick(at: now, into: mix)
+      for index in stride(from: 0, to: 960, by: 2) { heard.append(Int16(clamping: mix[index])) }
+      ticks += 1
+    }
+  }
+}
+
+/// How much of a signal's energy lies within a few Hz of `frequency`, 0 to 1 (Goertzel).
+func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
+  var (real, imaginary, energy) = (0.0, 0.0, 0.0)
+  for (index, sample) in samples.enumerated() {
+    let angle = 2 * Double.pi * frequency / 48_000 * Double(index)
+    real += Double(sample) * cos(angle)
+    imaginary += Double(sample) * sin(angle)
+    energy += Double(sample) * Double(sample)
+  }
+  return energy == 0 ? 0 : 2 * (real * real + imaginary * imaginary) / (Double(samples.count) * energy)
+}
+
+@Suite struct AudioTests {
+  @Test func toneIsHeardOverALossyNetwork() throws {
+    let call = try AudioCall(ToneSource(hertz: 440))
+    call.loss = 0.05
+    call.jitter = 40
+    call.sender.update(muted: false, packetLoss: 0.05)
+    call.run(seconds: 6)
+    let statistics = call.playout.receiver.statistics
+    #expect(call.sent.count == 300)
+    #expect(call.sent.allSatisfy { $0.level >= 13 && $0.level <= 17 })
+    #expect((0.01...0.12).contains(Double(statistics.jitterBuffer.concealedSamples) / (48_000 * 6)))
+    #expect(statistics.jitterBuffer.fecPacketsReceived > 3)
+    let tone = try #require(call.playout.receiver.toneHz)
+    #expect(abs(tone - 440) < 3, "\(tone)")
+    // Each tenth of a second after the start: never silent, and mostly the tone.
+    var good = 0
+    for start in stride(from: 48_000, to: call.heard.count - 4_800, by: 4_800) {
+      let piece = call.heard[start..<start + 4_800]
+      #expect((piece.map { abs(Int($0)) }.max() ?? 0) > 2_000, "silence at \(start)")
+      if share(of: 440, in: piece) > 0.8 { good += 1 }
+    }
+    #expect(good >= 40, "\(good) of 49")
+    #expect(abs(statistics.audioLevel - -15) < 3, "\(statistics.audioLevel)")
+    #expect(statistics.totalAudioEnergy > 0.1)
+  }
+
+  @Test func mutedSoundStaysAliveInAFewBytes() throws {
+    let call = try AudioCall(ToneSource(hertz: 440))
+    call.run(seconds: 1)
+    call.sender.update(muted: true, packetLoss: 0)
+    call.run(seconds: 1)
+    let before = call.sent.count
+    call.run(seconds: 60)
+    let muted = call.sent[before...]
+    // Something every 400 ms, in next to no bytes.
+    #expect((120...360).contains(muted.count), "\(muted.count)")
+    #expect(muted.reduce(0) { $0 + $1.bytes.count } * 8 / 60 < 1_000)
+    let gaps = zip(muted, muted.dropFirst()).map { $1.timestamp &- $0.timestamp }
+    #expect((gaps.max() ?? 0) <= 48_000 / 2)
+    #expect(muted.allSatisfy { $0.level == 127 })
+    #expect(call.heard.suffix(48_000).allSatisfy { abs(Int($0)) < 4 })
+    #expect(call.playout.receiver.toneHz == nil)
+    let concealed = call.playout.receiver.statistics.jitterBuffer.concealedSamples
+
+    call.sender.update(muted: false, packetLoss: 0)
+    let after = call.sent.count
+    call.run(seconds: 1)
+    #expect(call.sent[after...].contains { $0.startsTalkSpurt })
+    #expect(call.sent.count - after >= 49)
+    #expect(abs((call.playout.receiver.toneHz ?? 0) - 440) < 3)
+    // The pauses were no losses.
+    #expect(call.playout.receiver.statistics.jitterBuffer.concealedSamples - concealed <= 960)
+  }
+
+  @Test func timestampsGoOnWhenTheThreadWasHeldUp() throws {
+    let call = try AudioCall(SilenceSource())
+    call.run(seconds: 0.1)
+    call.sender.skip(chunks: 50)
+    call.run(seconds: 0.1)
+    let steps = zip(call.sent, call.sent.dropFirst()).map { $1.timestamp &- $0.timestamp }
+    #expect(steps == [960, 960, 960, 960, 960 + 24_000, 960, 960, 960, 960])
+  }
+
+  @Test func strangePacketsCostACounter() throws {
+    let playout = try AudioPlayout(AudioReceiver(offset: nil))
+    let mix = UnsafeMutableBufferPointer<Int32>.allocate(capacity: 960)
+    mix.initialize(repeating: 0)
+    defer { mix.deallocate() }
+    var generator = SeededGenerator(seed: 5)
+    for tick in 0..<2_000 {
+      let now = Instant(nanoseconds: Int64(tick) * 10_000_000)
+      let first = UInt8(truncatingIfNeeded: tick)
+      let bytes: [UInt8] =
+        switch tick % 4 {
+        case 0: []
+        case 1: [first]
+        case 2: [first, UInt8.random(in: 0...255, using: &generator)]
+        default:
+          (0..<Int.random(in: 1...200, using: &generator)).map { _ in .random(in: 0...255, using: &generator)
+          }
+        }
+      let wild = tick % 50 == 0
+      playout.receiver.push(
+        ReceivedAudioPacket(
+          bytes: bytes, sequenceNumber: wild ? .random(in: .min ... .max, using: &generator) : Int64(tick),
+          timestamp: wild ? .random(in: .min ... .max, using: &generator) : Int64(tick) * 480, arrival: now))
+      playout.tick(at: now, into: mix)
+    }
+    let statistics = playout.receiver.statistics
+    #expect(statistics.packetsReceived == 2_000)
+    #expect(statistics.packetsDiscarded + statistics.packetsCorrupted > 500)
+    #expect(statistics.totalSamplesDuration > 19.9)
+  }
+
+  @Test func loudSoundsSaturate() throws {
+    final class Capture: AudioSink {
+      let name = "capture"
+      var loudest = 0
+      func start(at now: Instant) {}
+      func write(_ samples: UnsafeBufferPointer<Int16>) {
+        loudest = max(loudest, samples.map { abs(Int($0)) }.max() ?? 0)
+      }
+      func stop() {}
+    }
+    let sink = Capture()
+    var mixer = AudioMixer(sink)
+    let receivers = (0..<6).map { _ in AudioReceiver(offset: nil) }
+    var sender = try AudioSender(OpusEncoder.Configuration())
+    try sender.setSource(ToneSource(hertz: 300), at: .zero)
+    func run(from: Int, to: Int, muted: Bool = false) {
+      for tick in from..<to {
+        let now = Instant(nanoseconds: Int64(tick) * 10_000_000)
+        sender.tick(at: now) { packet in
+          for receiver in receivers {
+            receiver.push(
+              ReceivedAudioPacket(
+                bytes: packet.bytes, sequenceNumber: Int64(tick / 2), timestamp: Int64(packet.timestamp),
+                arrival: now))
+          }
+        }
+        mixer.tick(at: now, receivers, muted: muted)
+      }
+    }
+    run(from: 0, to: 100)
+    #expect(sink.loudest >= 32_767)  // six times 8192
+    for receiver in receivers.dropFirst() { receiver.setMuted(true) }
+    receivers[0].setVolume(0.5)
+    run(from: 100, to: 150)
+    sink.loudest = 0
+    run(from: 150, to: 200)
+    #expect((3_500...4_700).contains(sink.loudest), "\(sink.loudest)")
+    sink.loudest = 0
+    run(from: 200, to: 250, muted: true)
+    #expect(sink.loudest == 0)
+    #expect(receivers[5].statistics.audioLevel > -20, "levels are measured in front of mute")
+  }
+
+  @Test func engineCarriesSoundInRealTime() async throws {
+    let path = "/tmp/otchat-engine-\(getpid()).wav"
+    defer { unlink(path) }
+    let frames = Collector<EncodedAudioFrame>()
+    let receiver = Mutex<AudioReceiver?>(nil)
+    let sink = try AudioSinkSpecification.wav(path: path).makeSink()
+    let engine = AudioEngine(
+      source: try AudioSourceSpecification.tone(hertz: 700).makeSource(), sink: sink,
+      output: { frame in
+        frames.add(frame)
+        let sequence = Int64(frame.timestamp / 960)
+        receiver.withLock { $0 }?.push(
+          ReceivedAudioPacket(
+            bytes: frame.bytes, sequenceNumber: sequence, timestamp: Int64(frame.timestamp),
+            arrival: MonotonicClock.now()))
+      })
+    let added = engine.addReceiver()
+    receiver.withLock { $0 = added }
+    engine.start()
+    try await eventually("700 Hz is heard") { abs((added.toneHz ?? 0) - 700) < 3 }
+    engine.setSource(try AudioSourceSpecification.tone(hertz: 1_200).makeSource())
+    try await eventually("1200 Hz is heard") { abs((added.toneHz ?? 0) - 1_200) < 3 }
+    let position = try #require(added.playoutPosition)
+    #expect(position.timestamp > 0)
+    #expect(abs((MonotonicClock.now() - position.at).milliseconds) < 200)
+    #expect(engine.statistics.sourceName == "1200 Hz tone")
+    engine.setSource(nil)
+    engine.removeReceiver(added)
+    engine.stop()
+    let steps = zip(frames.all, frames.all.dropFirst()).map { $1.timestamp &- $0.timestamp }
+    #expect(steps.allSatisfy { $0 == 960 } || engine.statistics.skippedTicks > 0)
+    let file = try WAVFile(path)
+    #expect(file.sizesAreRight)
+    #expect(abs(Double(file.samples) / 48_000 - Double(frames.all.count) * 0.020) < 0.3)
+  }
+
+  @Test func blipsAreFoundWhereTheyBegin() throws {
+    let source = BlipSource()
+    var detector = BlipDetector()
+    let buffer = UnsafeMutableBufferPointer<Int16>.allocate(capacity: 960)
+    buffer.initialize(repeating: 0)
+    defer { buffer.deallocate() }
+    let start = MonotonicClock.now()
+    let wall = WallClock.microseconds()
+    var found: [Double] = []
+    for tick in 0..<400 {
+      let time = start + .milliseconds(10 * tick)
+      #expect(source.read(into: buffer, channels: 2, at: time))
+      if let onset = detector.add(UnsafeBufferPointer(buffer), at: time) {
+        let at = wall + (onset - start).nanoseconds / 1000
+        found.append(Double((at + 500_000) % 1_000_000 - 500_000) / 1000)
+      }
+    }
+    #expect((3...4).contains(found.count))
+    #expect(found.allSatisfy { abs($0) < 2 }, "\(found)")
+  }
+
+  @Test func musicIsNoBlip() throws {
+    let source = ToneSource(hertz: 440)
+    var detector = BlipDetector()
+    let buffer = UnsafeMutableBufferPointer<Int16>.allocate(capacity: 960)
+    buffer.initialize(repeating: 0)
+    defer { buffer.deallocate() }
+    for tick in 0..<300 {
+      let time = Instant(nanoseconds: Int64(tick) * 10_000_000)
+      _ = source.read(into: buffer, channels: 2, at: time)
+      if tick % 60 < 30 { buffer.update(repeating: 0) }
+      #expect(detector.add(UnsafeBufferPointer(buffer), at: time) == nil)
+    }
+  }
+}
