@@ -42,20 +42,33 @@ package struct ChannelInfo: Equatable, Sendable {
     apply(json)
   }
 
-  /// Takes over the attributes that `changes` names and that can change; the others are left out.
-  package mutating func apply(_ changes: JSON) {
-    for (key, value) in changes.objectValue ?? [:] {
-      switch key {
-      case "active": active = value.boolValue ?? active
-      case "width": width = Self.size(value) ?? width
-      case "height": height = Self.size(value) ?? height
-      case "orientation": orientation = Self.size(value) ?? orientation
-      case "frameRate": frameRate = value.doubleValue ?? frameRate
-      case "source": source = value.stringValue.map { String($0.prefix(64)) } ?? source
-      case "fitMode": fitMode = value.stringValue.map { String($0.prefix(64)) } ?? fitMode
-      default: break
-      }
+  /// The attributes in `content` that can change and make sense, for others to be told.
+  package static func changes(in content: JSON) -> JSON {
+    var changes: JSON = [:]
+    for (key, value) in content.objectValue ?? [:] {
+      let isValid =
+        switch key {
+        case "active", "disableWarning": value.boolValue != nil
+        case "width", "height", "orientation": size(value) != nil
+        case "frameRate": value.doubleValue != nil
+        case "source", "fitMode": value.stringValue.map { $0.utf8.count <= 64 } ?? false
+        default: false
+        }
+      if isValid { changes[key] = value }
     }
+    return changes
+  }
+
+  /// Takes over the attributes that `content` names; what makes no sense is left out.
+  package mutating func apply(_ content: JSON) {
+    let changes = Self.changes(in: content)
+    active = changes["active"]?.boolValue ?? active
+    width = changes["width"].flatMap(Self.size) ?? width
+    height = changes["height"].flatMap(Self.size) ?? height
+    orientation = changes["orientation"].flatMap(Self.size) ?? orientation
+    frameRate = changes["frameRate"]?.doubleValue ?? frameRate
+    source = changes["source"]?.stringValue ?? source
+    fitMode = changes["fitMode"]?.stringValue ?? fitMode
   }
 
   private static func size(_ value: JSON) -> Int? {

@@ -24,8 +24,10 @@ package struct RumorFrame: Equatable, Sendable {
     case ping = 7, pong, status
   }
 
-  /// Bytes of a whole frame, when decoding. Far above what a session description needs.
+  /// Bytes of a frame from a client. Far above what a session description needs.
   package static let maximumSize = 256 * 1024
+  /// Bytes of a frame from a server: the state of a session with hundreds of connections.
+  package static let maximumServerSize = 4 * 1024 * 1024
   package static let maximumAddresses = 64
   package static let maximumHeaders = 64
 
@@ -43,8 +45,10 @@ package struct RumorFrame: Equatable, Sendable {
     self.payload = payload
   }
 
-  package init(decoding bytes: UnsafeRawBufferPointer) throws(RumorError) {
-    guard bytes.count <= Self.maximumSize else { throw .tooLarge }
+  package init(
+    decoding bytes: UnsafeRawBufferPointer, maximumSize: Int = Self.maximumSize
+  ) throws(RumorError) {
+    guard bytes.count <= maximumSize else { throw .tooLarge }
     var reader = ByteReader(bytes)
     guard let length = reader.uint32(), Int(length) == reader.remaining, reader.skip(2),
       let kindNumber = reader.uint8(), let addressCount = reader.uint8()
@@ -60,9 +64,9 @@ package struct RumorFrame: Equatable, Sendable {
     self.init(kind, to: addresses, headers: headers, payload: Array(reader.rest()))
   }
 
-  package init(decoding bytes: [UInt8]) throws(RumorError) {
+  package init(decoding bytes: [UInt8], maximumSize: Int = Self.maximumSize) throws(RumorError) {
     let result = bytes.withUnsafeBytes { buffer in
-      Result { () throws(RumorError) in try RumorFrame(decoding: buffer) }
+      Result { () throws(RumorError) in try RumorFrame(decoding: buffer, maximumSize: maximumSize) }
     }
     self = try result.get()
   }

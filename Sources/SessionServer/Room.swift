@@ -1,0 +1,232 @@
+import Base
+import OpenTokProtocol
+
+/// One session: its connections, streams and subscribers, and the messages that they exchange.
+///
+/// A pure state machine. `RoomDirectory` around it keeps sockets and sessions apart, checks tokens and
+/// tells it the time. Media goes from client to client; the room relays what they need to find each other.
+package struct Room: Sendable {
+  let configuration: RoomConfiguration
+  let base: RaptorURI
+  /// Part of all ids made here, so that none comes again in a later room of the same session.
+  private let generation: Int
+  /// In the order in which they joined.
+  private(set) var members: [RoomMember] = []
+  /// In the order in which they were published.
+  var streams: [RoomStream] = []
+  var archives: [SessionState.Archive] = []
+  var muteOnEntry = false
+  var now: RoomTime
+  private var lastTransaction = 0
+  private var lastPeer = 0
+  private var outputs: [RoomOutput] = []
+
+  init(configuration: RoomConfiguration, sessionID: String, generation: Int, at now: RoomTime) {
+    self.configuration = configuration
+    self.generation = generation
+    self.now = now
+    base = RaptorURI(partner: configuration.apiKey, session: sessionID)
+  }
+
+  var sessionID: String { base.session }
+  var isEmpty: Bool { members.isEmpty && archives.isEmpty }
+
+  var state: SessionState {
+    SessionState(
+      id: sessionID, connections: members.map(\.info), streams: streams.map(\.info), archives: archives,
+      muteOnEntry: muteOnEntry)
+  }
+
+  func index(of connectionID: String) -> Int? { members.firstIndex { $0.id == connectionID } }
+
+  /// What has been decided since the last call.
+  mutating func drain() -> [RoomOutput] {
+    removeOverwhelmed()
+    defer { outputs = [] }
+    return outputs
+  }
+
+  // MARK: Coming and going
+
+  /// Adds a connection whose token has been checked: the answer is the session's state, then everybody
+  /// hears of it, itself included.
+  mutating func join(
+    _ info: ConnectionInfo, socket: RoomSocket, resumptionID: String?, suppressesConnectionEvents: Bool,
+    transactionID: String?
+  ) throws(RoomRefusal) {
+    guard index(of: info.id) == nil else { throw .exists }
+    guard members.count < configuration.limits.connectionsPerSession else { throw .connectionLimit }
+    members.append(
+      RoomMember(
+        info, socket: socket, resumptionID: resumptionID,
+        suppressesConnectionEvents: suppressesConnectionEvents, limits: configuration.limits, at: now.instant)
+    )
+    answer(transactionID, of: info.id, status: 200, payload: state.json)
+    broadcastConnection(info, .created)
+    emit(.event(.connectionCreated(session: sessionID, info)))
+  }
+
+  /// A new WebSocket for a connection: everything unacknowledged is sent again.
+  mutating func resume(_ connectionID: String, socket: RoomSocket) {
+    guard let index = index(of: connectionID) else { return }
+    if let old = members[index].socket { emit(.close(old, code: RoomCloseCode.normal)) }
+    members[index].socket = socket
+    members[index].seen = now.instant
+    for frame in members[index].unacknowledged { emit(.send(frame, to: socket)) }
+  }
+
+  /// The WebSocket is gone without a word: the connection may come back within the grace period.
+  mutating func lose(_ connectionID: String) {
+    guard let index = index(of: connectionID), members[index].socket != nil else { return }
+    members[index].socket = nil
+    members[index].seen = now.instant
+    if members[index].resumptionID == nil { leave(connectionID, reason: RaptorReason.networkDisconnected) }
+  }
+
+  /// Ends a connection: its subscriptions, its streams, then itself, told to all the others.
+  mutating func leave(_ connectionID: String, reason: String) {
+    end(connectionID, reason: reason, tellingItself: false)
+  }
+
+  /// Throws a connection out: it hears of its end like the others.
+  mutating func kick(_ connectionID: String, reason: String) {
+    end(connectionID, reason: reason, tellingItself: true)
+  }
+
+  private mutating func end(_ connectionID: String, reason: String, tellingItself: Bool) {
+    guard let index = index(of: connectionID) else { return }
+    let member = members[index]
+    if !tellingItself { members.remove(at: index) }
+    endSubscribers(of: connectionID)
+    for stream in streams where stream.publisherID == connectionID { unpublish(stream.id, reason: reason) }
+    broadcastConnection(member.info, .deleted, reason: reason)
+    members.removeAll { $0.id == connectionID }
+    emit(.event(.connectionDestroyed(session: sessionID, member.info, reason: reason)))
+  }
+
+  /// Ends connections that were lost for too long or are silent.
+  mutating func advance() {
+    for member in members {
+      let elapsed = now.instant - member.seen
+      if let socket = member.socket {
+        guard elapsed >= configuration.idleTimeout else { continue }
+        emit(.close(socket, code: RoomCloseCode.timeout))
+        lose(member.id)
+      } else if elapsed >= configuration.gracePeriod {
+        leave(member.id, reason: RaptorReason.networkDisconnected)
+      }
+    }
+  }
+
+  private mutating func removeOverwhelmed() {
+    while let member = members.first(where: \.isOverwhelmed) {
+      if let socket = member.socket { emit(.close(socket, code: RoomCloseCode.refused)) }
+      leave(member.id, reason: RaptorReason.networkDisconnected)
+    }
+  }
+
+  private mutating func broadcastConnection(
+    _ info: ConnectionInfo, _ method: RaptorMessage.Method, reason: String? = nil
+  ) {
+    let message = RaptorMessage(method, base.with(.connection(info.id)), content: info.json, reason: reason)
+    let recipients = members.indices.filter {
+      !members[$0].suppressesConnectionEvents || members[$0].id == info.id
+    }
+    send(message, from: info.id, to: recipients)
+  }
+
+  // MARK: Sending
+
+  mutating func emit(_ output: RoomOutput) { outputs.append(output) }
+
+  mutating func broadcast(_ message: RaptorMessage, from sender: String) {
+    send(message, from: sender, to: Array(members.indices))
+  }
+
+  mutating func send(_ message: RaptorMessage, from sender: String, to connectionID: String) {
+    if let index = index(of: connectionID) { send(message, from: sender, to: [index]) }
+  }
+
+  /// - Parameters:
+  ///   - sender: a connection id, the server's address, or empty for the REST API.
+  ///   - recipients: indices of members.
+  mutating func send(_ message: RaptorMessage, from sender: String, to recipients: [Int]) {
+    let payload = message.payload
+    for index in recipients {
+      lastTransaction += 1
+      let frame = RumorFrame(
+        .message, to: [members[index].id],
+        headers: [
+          RumorFrame.Header.contentType: RumorFrame.raptorContentType,
+          RumorFrame.Header.transactionID: "srv-\(generation)-\(lastTransaction)",
+          RumorFrame.Header.from: sender,
+        ], payload: payload)
+      members[index].keep(frame, limits: configuration.limits)
+      if let socket = members[index].socket { emit(.send(frame, to: socket)) }
+    }
+  }
+
+  /// Answers a request; a repeated one gets the same answer.
+  mutating func answer(
+    _ transactionID: String?, of connectionID: String, status: Int, payload: JSON? = nil
+  ) {
+    guard let transactionID, let index = index(of: connectionID) else { return }
+    let frame = RoomAnswer.frame(
+      transactionID, to: connectionID, status: status, payload: payload, from: configuration.symphonyAddress)
+    members[index].remember(frame, to: transactionID, limits: configuration.limits)
+    if let socket = members[index].socket { emit(.send(frame, to: socket)) }
+  }
+
+  /// A message of this room that is no event: `read` is answered by one with the request's transaction id.
+  mutating func answerRead(_ transactionID: String, of index: Int) {
+    let frame = RumorFrame(
+      .message, to: [members[index].id],
+      headers: [
+        RumorFrame.Header.contentType: RumorFrame.raptorContentType,
+        RumorFrame.Header.transactionID: transactionID, RumorFrame.Header.from: "",
+      ], payload: RaptorMessage(.read, base, content: state.json).payload)
+    if let socket = members[index].socket { emit(.send(frame, to: socket)) }
+  }
+
+  mutating func makePeerID() -> String {
+    lastPeer += 1
+    return "peer-\(generation)-\(lastPeer)"
+  }
+
+  // MARK: What a member does to itself
+
+  mutating func acknowledge(_ transactionID: String, by connectionID: String) {
+    guard let index = index(of: connectionID) else { return }
+    members[index].acknowledge(transactionID)
+  }
+
+  mutating func touch(_ connectionID: String) {
+    guard let index = index(of: connectionID) else { return }
+    members[index].seen = now.instant
+  }
+
+  mutating func takeRequest(_ index: Int) -> Bool { members[index].requests.take(at: now.instant) }
+  mutating func takeSignal(_ index: Int) -> Bool { members[index].signals.take(at: now.instant) }
+}
+
+/// STATUS frames.
+enum RoomAnswer {
+  static func frame(
+    _ transactionID: String, to connectionID: String?, status: Int, payload: JSON? = nil, from address: String
+  ) -> RumorFrame {
+    RumorFrame(
+      .status, to: connectionID.map { [$0] } ?? [],
+      headers: [
+        RumorFrame.Header.transactionID: transactionID, RumorFrame.Header.status: String(status),
+        RumorFrame.Header.contentType: RumorFrame.raptorContentType, RumorFrame.Header.from: address,
+      ], payload: payload?.serialized() ?? [])
+  }
+
+  static func frame(
+    _ transactionID: String, to connectionID: String?, refusal: RoomRefusal, from address: String
+  ) -> RumorFrame {
+    frame(
+      transactionID, to: connectionID, status: refusal.status, payload: ["reason": .string(refusal.reason)],
+      from: address)
+  }
+}

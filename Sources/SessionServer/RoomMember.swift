@@ -1,0 +1,66 @@
+import Base
+import OpenTokProtocol
+
+/// A connection in a room, with or, for a grace period, without a WebSocket.
+struct RoomMember: Sendable {
+  let info: ConnectionInfo
+  /// Whoever knows it may resume this connection; nil if it cannot be resumed.
+  let resumptionID: String?
+  /// It does not want to hear of other connections.
+  let suppressesConnectionEvents: Bool
+  /// Nil while it is lost.
+  var socket: RoomSocket?
+  /// When something was last received; since when it is lost if it has no socket.
+  var seen: Instant
+  var signals: RoomRateLimit
+  var requests: RoomRateLimit
+  /// It does not take its messages as fast as they come, and is to be removed.
+  var isOverwhelmed = false
+
+  private(set) var unacknowledged: [RumorFrame] = []
+  private var unacknowledgedBytes = 0
+  private var answers: [String: RumorFrame] = [:]
+  private var answered: [String] = []
+
+  init(
+    _ info: ConnectionInfo, socket: RoomSocket, resumptionID: String?, suppressesConnectionEvents: Bool,
+    limits: RoomConfiguration.Limits, at now: Instant
+  ) {
+    self.info = info
+    self.socket = socket
+    self.resumptionID = resumptionID
+    self.suppressesConnectionEvents = suppressesConnectionEvents
+    seen = now
+    signals = RoomRateLimit(rate: limits.signalRate, burst: limits.signalBurst, at: now)
+    requests = RoomRateLimit(rate: limits.requestRate, burst: limits.requestBurst, at: now)
+  }
+
+  var id: String { info.id }
+
+  /// Keeps a message until it is acknowledged: after a reconnect it is sent again, and the client drops
+  /// what it knows.
+  mutating func keep(_ frame: RumorFrame, limits: RoomConfiguration.Limits) {
+    unacknowledged.append(frame)
+    unacknowledgedBytes += frame.payload.count
+    if unacknowledged.count > limits.unacknowledgedMessages
+      || unacknowledgedBytes > limits.unacknowledgedBytes
+    {
+      isOverwhelmed = true
+    }
+  }
+
+  mutating func acknowledge(_ transactionID: String) {
+    guard let index = unacknowledged.firstIndex(where: { $0.transactionID == transactionID }) else { return }
+    unacknowledgedBytes -= unacknowledged[index].payload.count
+    unacknowledged.remove(at: index)
+  }
+
+  func answer(to transactionID: String) -> RumorFrame? { answers[transactionID] }
+
+  /// Keeps an answer for the case that the client asks again because the answer was lost.
+  mutating func remember(_ answer: RumorFrame, to transactionID: String, limits: RoomConfiguration.Limits) {
+    guard answers.updateValue(answer, forKey: transactionID) == nil else { return }
+    answered.append(transactionID)
+    if answered.count > limits.rememberedAnswers { answers[answered.removeFirst()] = nil }
+  }
+}

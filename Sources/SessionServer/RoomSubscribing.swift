@@ -1,0 +1,89 @@
+import OpenTokProtocol
+
+// Subscribers, and what publisher and subscriber tell each other to set up their peer connection.
+extension Room {
+  mutating func subscribe(_ id: String, to stream: String, _ request: RoomRequest) throws(RoomRefusal) {
+    guard request.may(.subscribe) else { throw .forbidden }
+    guard Self.isValidID(id) else { throw .malformed }
+    guard let index = streamIndex(stream) else { throw .noStream }
+    guard streams[index].subscriber(id) == nil else { throw .exists }
+    let own = streams.reduce(0) { $0 + $1.subscribers.count { $0.connectionID == request.sender.id } }
+    guard own < configuration.limits.subscribersPerConnection else { throw .streamLimit }
+    let subscriber = RoomStream.Subscriber(id: id, connectionID: request.sender.id, peerID: makePeerID())
+    streams[index].append(subscriber)
+    succeed(request, payload: iceServers)
+    let publisher = streams[index].publisherID
+    // Web SDKs before 2.8 need the first to make sense of the second; the native SDK makes no offer
+    // without simulcastEnabled.
+    send(
+      RaptorMessage(
+        .created, request.message.uri, content: ["id": .string(id), "connection": .string(request.sender.id)]),
+      from: request.sender.id, to: publisher)
+    send(
+      RaptorMessage(
+        .generateOffer, request.message.uri,
+        content: ["peerId": .string(subscriber.peerID), "sourceStreamId": "P2P", "simulcastEnabled": false]),
+      from: request.sender.id, to: publisher)
+  }
+
+  mutating func unsubscribe(_ id: String, from stream: String, _ request: RoomRequest) throws(RoomRefusal) {
+    // The native SDK also ends its subscription to a stream that is gone: that is done already.
+    guard let index = streamIndex(stream) else { return succeed(request) }
+    guard let subscriber = streams[index].subscriber(id) else { throw .noSubscriber }
+    guard subscriber.connectionID == request.sender.id else { throw .forbidden }
+    succeed(request)
+    end(subscriber, ofStreamAt: index)
+  }
+
+  /// Ends all subscriptions of a connection that leaves, so that publishers stop sending to it.
+  mutating func endSubscribers(of connectionID: String) {
+    for index in streams.indices {
+      for subscriber in streams[index].subscribers where subscriber.connectionID == connectionID {
+        end(subscriber, ofStreamAt: index)
+      }
+    }
+  }
+
+  private mutating func end(_ subscriber: RoomStream.Subscriber, ofStreamAt index: Int) {
+    streams[index].remove(subscriber)
+    guard streams[index].publisherID != subscriber.connectionID else { return }
+    let uri = base.with(.subscriber(stream: streams[index].id, subscriber: subscriber.id))
+    send(RaptorMessage(.deleted, uri), from: subscriber.connectionID, to: streams[index].publisherID)
+  }
+
+  /// A subscriber says what it wants of the media. With media from client to client it has told the
+  /// publisher so in its RTCP; here is nothing to do.
+  mutating func updateSubscriber(_ id: String, of stream: String, _ request: RoomRequest) throws(RoomRefusal)
+  {
+    guard let index = streamIndex(stream) else { throw .noStream }
+    guard let subscriber = streams[index].subscriber(id) else { throw .noSubscriber }
+    guard subscriber.connectionID == request.sender.id else { throw .forbidden }
+    succeed(request)
+  }
+
+  /// An offer, answer or candidate: to the other side of the subscription, with the names of the peer
+  /// connection added, which the native SDK and old web SDKs leave out.
+  mutating func relay(_ id: String, of stream: String, _ request: RoomRequest) throws(RoomRefusal) {
+    guard let index = streamIndex(stream) else { throw .noStream }
+    var subscriber = streams[index].subscriber(id)
+    if subscriber == nil, request.message.method == .candidate {
+      // Web SDK 2.7 sends the candidates for a second subscription of a connection under the name of the
+      // first.
+      subscriber = streams[index].successor(of: id)
+    }
+    guard let subscriber else { throw .noSubscriber }
+    let publisher = streams[index].publisherID
+    let recipient: String
+    switch request.sender.id {
+    case publisher: recipient = subscriber.connectionID
+    case subscriber.connectionID: recipient = publisher
+    default: throw .forbidden
+    }
+    var content = request.message.content
+    content["peerId"] = .string(subscriber.peerID)
+    content["sourceStreamId"] = "P2P"
+    succeed(request)
+    let uri = base.with(.subscriber(stream: stream, subscriber: subscriber.id))
+    send(RaptorMessage(request.message.method, uri, content: content), from: request.sender.id, to: recipient)
+  }
+}
