@@ -1,0 +1,64 @@
+import Base
+
+/// A STUN or TURN server.
+public struct ICEServer: Sendable, Equatable {
+  /// `stun:HOST[:PORT]`, `turn:HOST[:PORT][?transport=udp|tcp]`, `turns:…`.
+  public var urls: [String]
+  public var username: String?
+  public var credential: String?
+
+  public init(urls: [String], username: String? = nil, credential: String? = nil) {
+    self.urls = urls
+    self.username = username
+    self.credential = credential
+  }
+}
+
+extension Session {
+  public struct Configuration: Sendable {
+    /// The OpenTok API to ask about the session; nil: OpenTok's public one.
+    public var apiURL: String?
+    public var trust: TLSTrust
+    /// For each step of connecting.
+    public var timeout: Duration
+    /// Beside those that the server names.
+    public var iceServers: [ICEServer]
+    /// Media through TURN servers only.
+    public var relayOnly: Bool
+    /// Where received sound goes: `null`, `file:PATH.wav`, `speaker[:NAME]`.
+    public var audioSink: String
+    /// Of the published sound.
+    public var audio: AudioOptions
+    /// From when `sinceStart` in events counts.
+    package var start = MonotonicClock.now()
+
+    public init(
+      apiURL: String? = nil, trust: TLSTrust = .system, timeout: Duration = .seconds(10),
+      iceServers: [ICEServer] = [], relayOnly: Bool = false, audioSink: String = "null",
+      audio: AudioOptions = AudioOptions()
+    ) {
+      self.apiURL = apiURL
+      self.trust = trust
+      self.timeout = timeout
+      self.iceServers = iceServers
+      self.relayOnly = relayOnly
+      self.audioSink = audioSink
+      self.audio = audio
+    }
+  }
+
+  /// How published sound is encoded (Opus).
+  public struct AudioOptions: Sendable, Equatable {
+    /// Bits per second.
+    public var bitrate: Int
+    public var stereo: Bool
+    /// Sends next to nothing while it is quiet.
+    public var dtx: Bool
+
+    public init(bitrate: Int = 40_000, stereo: Bool = false, dtx: Bool = false) {
+      self.bitrate = bitrate
+      self.stereo = stereo
+      self.dtx = dtx
+    }
+  }
+}

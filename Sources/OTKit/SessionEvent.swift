@@ -1,0 +1,79 @@
+/// What happens in a session, in the order in which it happens. Names are OpenTok's.
+public enum SessionEvent: Sendable {
+  case sessionConnected(sessionID: String, Connection)
+  /// Signalling is lost and being found again; sound and picture go on meanwhile.
+  case sessionReconnecting
+  case sessionReconnected
+  /// The last event. The error says why, unless we left.
+  case sessionDisconnected(Reason, OpenTokError?)
+
+  /// Our own connection too.
+  case connectionCreated(Connection)
+  case connectionDestroyed(Connection, Reason)
+
+  /// Of others only.
+  case streamCreated(Stream)
+  case streamDestroyed(Stream, Reason)
+  /// Of ours too.
+  case streamPropertyChanged(Stream, StreamPropertyChange)
+
+  /// A stream of ours is there for others.
+  case publisherStreamCreated(Stream)
+  case publisherStreamDestroyed(Stream, Reason)
+  /// A moderator muted our stream.
+  case publisherMuted(streamID: String)
+
+  /// Media arrives.
+  case subscriberConnected(streamID: String)
+  /// Media no longer arrives; it is being tried again.
+  case subscriberDisconnected(streamID: String)
+  case subscriberDestroyed(streamID: String, Reason)
+  /// Seconds since the session object was made, or since `Configuration.start`.
+  case firstVideoFrame(streamID: String, sinceStart: Double)
+  case firstAudioFrame(streamID: String, sinceStart: Double)
+  case videoDisabled(streamID: String, VideoReason)
+  case videoEnabled(streamID: String, VideoReason)
+  /// Candidates are texts of RFC 8839 as far as they are known.
+  case iceStateChanged(streamID: String, state: String, localCandidate: String?, remoteCandidate: String?)
+
+  case signal(Signal)
+  case archiveStarted(id: String, name: String)
+  case archiveStopped(id: String, name: String)
+  /// A moderator muted everybody, now and on entry, or lifted that.
+  case muteForced(active: Bool)
+
+  case warning(String)
+  /// Something failed that no caller waits for.
+  case error(OpenTokError)
+
+  /// Why a session was left or a connection or stream ended; OpenTok's texts.
+  public struct Reason: RawRepresentable, Sendable, Hashable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let clientDisconnected = Reason(rawValue: "clientDisconnected")
+    public static let forceDisconnected = Reason(rawValue: "forceDisconnected")
+    public static let networkDisconnected = Reason(rawValue: "networkDisconnected")
+    public static let forceUnpublished = Reason(rawValue: "forceUnpublished")
+    public static let mediaStopped = Reason(rawValue: "mediaStopped")
+  }
+
+  /// Why a subscriber's picture goes or comes back.
+  public enum VideoReason: String, Sendable {
+    /// The publisher switched its camera.
+    case publishVideo
+    /// The server, for lack of bandwidth.
+    case quality
+    /// We did.
+    case subscribeToVideo
+  }
+}
+
+/// A property of a stream that changed, with its values before and after.
+public enum StreamPropertyChange: Sendable, Hashable {
+  case hasAudio(Bool, Bool)
+  case hasVideo(Bool, Bool)
+  case videoDimensions(Stream.Dimensions?, Stream.Dimensions?)
+  case videoType(Stream.VideoType?, Stream.VideoType?)
+  case name(String, String)
+}
