@@ -195,12 +195,12 @@ extension SignallingMachine {
   }
 
   package func candidate(
-    _ candidate: String, sdpMid: String, sdpMLineIndex: Int, to peer: PeerAddress
+    _ candidate: String, sdpMid: String?, sdpMLineIndex: Int, to peer: PeerAddress
   ) -> RaptorMessage {
     RaptorMessage(
       .candidate, base.with(peer.resource),
       content: peer.content([
-        "candidate": .string(candidate), "sdpMid": .string(sdpMid),
+        "candidate": .string(candidate), "sdpMid": sdpMid.map(JSON.string) ?? .null,
         "sdpMLineIndex": .integer(Int64(sdpMLineIndex)),
       ]))
   }

@@ -1,0 +1,15 @@
+import Peer
+
+/// What the network thread's half of a publication or subscription has for the session.
+enum PeerOutput: Sendable {
+  case offer(PeerAddress, sdp: String)
+  case answer(PeerAddress, sdp: String)
+  case candidate(PeerAddress, candidate: String, sdpMid: String?, sdpMLineIndex: Int)
+  case iceStateChanged(PeerAddress, PeerConnection.ICEState, local: String?, remote: String?)
+  case connected(PeerAddress)
+  case failed(PeerAddress, PeerError)
+  /// The other side ended the media.
+  case closed(PeerAddress)
+  case firstVideoFrame(streamID: String)
+  case firstAudioFrame(streamID: String)
+}

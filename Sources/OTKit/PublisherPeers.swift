@@ -1,0 +1,170 @@
+import Base
+import Peer
+import RTP
+
+/// A published stream's peer connections: one a subscriber (or one to a media server), each sent the same
+/// encoded frames.
+@NetworkActor
+final class PublisherPeers {
+  private struct Entry {
+    let connection: PeerConnection
+    var isConnected = false
+    var targetBitrate: Int?
+    var loss = 0.0
+  }
+
+  private let streamID: String
+  private let hasAudio: Bool
+  private let hasVideo: Bool
+  private let output: @Sendable (PeerOutput) -> Void
+  private let controls: PublisherControls
+  private var entries: [PeerAddress: Entry] = [:]
+  private var gate = KeyFrameGate()
+  private var timer: NetworkTimer?
+
+  init(
+    streamID: String, hasAudio: Bool, hasVideo: Bool, controls: PublisherControls,
+    output: @escaping @Sendable (PeerOutput) -> Void
+  ) {
+    self.streamID = streamID
+    self.hasAudio = hasAudio
+    self.hasVideo = hasVideo
+    self.controls = controls
+    self.output = output
+    timer = NetworkTimer { [weak self] in self?.releaseKeyFrame() }
+  }
+
+  /// Makes a peer connection and an offer; both come back as output.
+  func add(_ address: PeerAddress, configuration: PeerConnection.Configuration) {
+    remove(matching: address)
+    let connection = PeerConnection(configuration: configuration) { [weak self] event in
+      self?.handle(event, address)
+    }
+    entries[address] = Entry(connection: connection)
+    negotiate(address) { () throws(PeerError) in
+      try connection.offer(audio: hasAudio, video: hasVideo, streamID: streamID)
+    }
+  }
+
+  /// Asks the other side for new candidates on the same connection.
+  func restartICE(_ address: PeerAddress) {
+    guard let entry = find(address) else { return }
+    negotiate(entry.address) { () throws(PeerError) in try entry.connection.restartICE() }
+  }
+
+  private func negotiate(_ address: PeerAddress, _ offer: () throws(PeerError) -> String) {
+    do throws(PeerError) {
+      output(.offer(address, sdp: try offer()))
+    } catch {
+      output(.failed(address, error))
+    }
+  }
+
+  func setAnswer(_ sdp: String, from address: PeerAddress) {
+    guard let entry = find(address) else { return }
+    do throws(PeerError) {
+      try entry.connection.setAnswer(sdp)
+    } catch {
+      output(.failed(entry.address, error))
+    }
+  }
+
+  func addCandidate(_ candidate: String, _ sdpMid: String?, _ sdpMLineIndex: Int?, from address: PeerAddress) {
+    find(address)?.connection.addRemoteCandidate(candidate, sdpMid: sdpMid, sdpMLineIndex: sdpMLineIndex)
+  }
+
+  func remove(matching address: PeerAddress) {
+    for (known, entry) in entries where known.matches(address) {
+      entry.connection.close()
+      entries[known] = nil
+    }
+    adapt()
+  }
+
+  func removeAll() {
+    for entry in entries.values { entry.connection.close() }
+    entries = [:]
+  }
+
+  func send(_ frame: EncodedVideoFrame) {
+    for entry in entries.values { entry.connection.send(frame) }
+  }
+
+  func send(_ frame: EncodedAudioFrame) {
+    for entry in entries.values { entry.connection.send(frame) }
+  }
+
+  func statistics() -> [(address: PeerAddress, PeerStatistics)] {
+    entries.map { ($0.key, $0.value.connection.statistics()) }
+  }
+
+  /// Native clients leave the peer id out of what they send.
+  private func find(_ address: PeerAddress) -> (address: PeerAddress, connection: PeerConnection)? {
+    for (known, entry) in entries where known.matches(address) { return (known, entry.connection) }
+    return nil
+  }
+
+  private func handle(_ event: PeerEvent, _ address: PeerAddress) {
+    guard entries[address] != nil else { return }
+    switch event {
+    case .localCandidate(let candidate, let mid, let index):
+      output(.candidate(address, candidate: candidate, sdpMid: mid, sdpMLineIndex: index))
+    case .iceStateChanged(let state, let local, let remote):
+      output(.iceStateChanged(address, state, local: local, remote: remote))
+    case .connected:
+      entries[address]?.isConnected = true
+      output(.connected(address))
+      requestKeyFrame()
+      adapt()
+    case .failed(let error):
+      entries[address]?.isConnected = false
+      output(.failed(address, error))
+      adapt()
+    case .keyFrameRequested:
+      requestKeyFrame()
+    case .targetBitrate(let bitrate):
+      entries[address]?.targetBitrate = bitrate
+      adapt()
+    case .packetLoss(let fraction):
+      entries[address]?.loss = fraction
+      controls.setPacketLoss(entries.values.map(\.loss).max() ?? 0)
+    case .remoteClosed:
+      output(.closed(address))
+    case .gatheringComplete, .video, .audio, .audioMinimumDelay:
+      break
+    }
+  }
+
+  func requestKeyFrame() {
+    if gate.request(at: MonotonicClock.now()) { controls.requestKeyFrame() }
+    timer?.set(gate.deadline)
+  }
+
+  private func releaseKeyFrame() {
+    if gate.advance(to: MonotonicClock.now()) { controls.requestKeyFrame() }
+    timer?.set(gate.deadline)
+  }
+
+  /// One encoding serves all, so the slowest subscriber decides its bitrate.
+  private func adapt() {
+    let bitrates = entries.values.filter(\.isConnected).compactMap(\.targetBitrate)
+    if let bitrate = bitrates.min() { controls.setTargetBitrate(bitrate) }
+    controls.setSubscriberCount(entries.values.count(where: \.isConnected))
+  }
+}
+
+/// What peers want of the encoders. Called on the network thread.
+struct PublisherControls: Sendable {
+  var requestKeyFrame: @Sendable () -> Void
+  var setTargetBitrate: @Sendable (Int) -> Void
+  var setPacketLoss: @Sendable (Double) -> Void
+  var setSubscriberCount: @Sendable (Int) -> Void = { _ in }
+}
+
+extension PeerAddress {
+  /// Whether both mean the same peer connection; ids that one side left out count as equal.
+  func matches(_ other: PeerAddress) -> Bool {
+    streamID == other.streamID && subscriberID == other.subscriberID
+      && (sourceStreamID == nil || other.sourceStreamID == nil || sourceStreamID == other.sourceStreamID)
+  }
+}

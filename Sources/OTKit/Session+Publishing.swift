@@ -1,0 +1,307 @@
+import Base
+import Codecs
+import MediaIO
+import OpenTokProtocol
+import Peer
+import RTP
+
+/// A publisher while it is published.
+struct Publication {
+  let publisher: Publisher
+  let peers: PublisherPeers
+  let pipeline: VideoPublishPipeline?
+  /// The server's ICE servers for this stream.
+  var iceServers: [OpenTokProtocol.ICEServer] = []
+  /// Peers whose path is lost and that need a new offer as soon as signalling is there.
+  var awaitingRestart: Set<PeerAddress> = []
+  var hasSpeaker: Bool
+}
+
+extension Session {
+  // MARK: Publishing
+
+  /// Publishes. Returns when the server has taken the stream; `publisherStreamCreated` follows.
+  public func publish(_ publisher: Publisher) async throws(OpenTokError) {
+    guard state == .connected, let own = ownConnection else { throw .notConnected }
+    guard own.permissions.contains(.publish) else {
+      throw .publishRefused(status: 403, reason: "the token's role may not publish")
+    }
+    let streamID = UUID.v4()
+    let isFree = publisher.state.withLock { state in
+      guard state.streamID == nil else { return false }
+      state.streamID = streamID
+      state.session = self
+      if machine?.muteOnEntry == true { state.audioOn = false }
+      return true
+    }
+    guard isFree else { throw .invalidParameter("the publisher is published already") }
+    do throws(OpenTokError) {
+      publications[streamID] = try await makePublication(publisher, streamID)
+      let channels = channels(of: publisher)
+      let payload = try await request(step: .publishing) {
+        $0.createStream(id: streamID, name: publisher.configuration.name, channels: channels)
+      } refused: { status, reason in
+        status == 409 && reason == "streamLimitExceeded"
+          ? .streamLimitExceeded : .publishRefused(status: status, reason: reason)
+      }
+      publications[streamID]?.iceServers = OpenTokProtocol.ICEServer.list(payload["content"]?["iceServers"])
+    } catch {
+      removePublication(streamID)
+      publisher.state.withLock { $0.streamID = nil }
+      throw error
+    }
+  }
+
+  /// Ends a publication. Does nothing if there is none.
+  public func unpublish(_ publisher: Publisher) async throws(OpenTokError) {
+    guard let streamID = publisher.streamID, publications[streamID] != nil else { return }
+    defer { removePublication(streamID) }
+    try await request {
+      $0.deleteStream(streamID)
+    } refused: {
+      .requestRefused(status: $0, reason: $1)
+    }
+  }
+
+  private func makePublication(
+    _ publisher: Publisher, _ streamID: String
+  ) async throws(OpenTokError) -> Publication {
+    let configuration = publisher.configuration
+    let media = PublishedMedia()
+    let controls = PublisherControls(
+      requestKeyFrame: { media.pipeline?.requestKeyFrame() },
+      setTargetBitrate: { media.pipeline?.setTargetBitrate($0) },
+      setPacketLoss: { media.engine?.setPacketLoss($0) })
+    let peers = await PublisherPeers(
+      streamID: streamID, hasAudio: publisher.hasAudio, hasVideo: publisher.hasVideo, controls: controls
+    ) { [inbox] in inbox.yield(.peer($0)) }
+    let timeline = MediaTimeline()
+    var pipeline: VideoPublishPipeline?
+    if let specification = publisher.videoSources.first {
+      let video = NetworkMailbox<EncodedVideoFrame>(capacity: 30, overflow: .dropNewest) { [weak peers] in
+        peers?.send($0)
+      }
+      do throws(SourceError) {
+        let source = try specification.makeSource(
+          size: publisher.size, frameRate: configuration.frameRate, stream: Self.stripNumber(streamID),
+          timeline: timeline)
+        if let source {
+          pipeline = VideoPublishPipeline(
+            source: source, size: publisher.size, frameRate: configuration.frameRate,
+            maximumBitrate: configuration.maximumVideoBitrate
+          ) { [output] event in
+            switch event {
+            case .sourceEnded(let name): output.yield(.warning("\(name) has ended; its last picture stays"))
+            case .failed(let name, let message): output.yield(.warning("\(name): \(message)"))
+            }
+          } output: { [weak media] frame in
+            if !video.put(frame) { media?.pipeline?.requestKeyFrame() }
+          }
+        }
+      } catch {
+        throw OpenTokError(error)
+      }
+    }
+    var hasSpeaker = false
+    if publisher.hasAudio, !publications.values.contains(where: \.hasSpeaker) {
+      let audio = try sessionAudio()
+      let frames = NetworkMailbox<EncodedAudioFrame>(capacity: 25, overflow: .dropOldest) { [weak peers] in
+        peers?.send($0)
+      }
+      do throws(SourceError) {
+        let source = try publisher.audioSource.makeSource(timeline: timeline)
+        audio.setSpeaker { frames.put($0) }
+        audio.engine.setSource(source)
+      } catch {
+        throw OpenTokError(error)
+      }
+      media.engine = audio.engine
+      hasSpeaker = true
+    }
+    media.pipeline = pipeline
+    let publication = Publication(
+      publisher: publisher, peers: peers, pipeline: pipeline, hasSpeaker: hasSpeaker)
+    applySwitches(publication)
+    pipeline?.start()
+    return publication
+  }
+
+  /// What a published stream's peers steer.
+  private final class PublishedMedia: @unchecked Sendable {
+    // Safe to share: both are written before the first peer or picture can exist, and read only after.
+    weak var pipeline: VideoPublishPipeline?
+    weak var engine: AudioEngine?
+  }
+
+  /// Tells streams of the test pattern apart.
+  private static func stripNumber(_ streamID: String) -> UInt16 {
+    UInt16(streamID.prefix(4), radix: 16) ?? 0
+  }
+
+  func sessionAudio() throws(OpenTokError) -> SessionAudio {
+    if let audio { return audio }
+    let made = try SessionAudio(sink: configuration.audioSink, options: configuration.audio) {
+      [output] in output.yield(.warning($0.message))
+    }
+    audio = made
+    return made
+  }
+
+  private func channels(of publisher: Publisher) -> [ChannelInfo] {
+    let configuration = publisher.configuration
+    var channels: [ChannelInfo] = []
+    if publisher.hasVideo {
+      channels.append(
+        ChannelInfo(
+          id: "video1", kind: .video, active: publisher.isPublishingVideo, width: configuration.width,
+          height: configuration.height, orientation: 0, frameRate: Double(configuration.frameRate),
+          source: configuration.videoType.rawValue, fitMode: "contain"))
+    }
+    if publisher.hasAudio {
+      channels.append(ChannelInfo(id: "audio1", kind: .audio, active: publisher.isPublishingAudio))
+    }
+    return channels
+  }
+
+  private func removePublication(_ streamID: String) {
+    guard let publication = publications.removeValue(forKey: streamID) else { return }
+    publication.publisher.state.withLock { if $0.streamID == streamID { $0.streamID = nil } }
+    if publication.hasSpeaker { audio?.setSpeaker(nil) }
+    let (peers, pipeline) = (publication.peers, publication.pipeline)
+    NetworkActor.perform { peers.removeAll() }
+    // Ending the encoder's thread may take the time of a frame.
+    _ = MediaThread(name: "unpublish") { pipeline?.stop() }
+  }
+
+  // MARK: Switching
+
+  /// Microphone, camera and self-view as the publisher says, here and for the others.
+  func applySwitches(of publisher: Publisher) {
+    guard let streamID = publisher.streamID, let publication = publications[streamID] else { return }
+    applySwitches(publication)
+    guard let stream = machine?.streams[streamID] else { return }
+    for channel in stream.channels {
+      let active = channel.kind == .video ? publisher.isPublishingVideo : publisher.isPublishingAudio
+      guard channel.kind != .data, channel.active != active else { continue }
+      post { $0.updateChannel(stream: streamID, channel: channel.id, ["active": .bool(active)]) }
+    }
+  }
+
+  private func applySwitches(_ publication: Publication) {
+    let publisher = publication.publisher
+    publication.pipeline?.setEnabled(publisher.isPublishingVideo)
+    publication.pipeline?.setLocalRenderer(publisher.state.withLock { $0.renderer })
+    if publication.hasSpeaker { audio?.engine.setMuted(!publisher.isPublishingAudio) }
+  }
+
+  func setVideoSource(
+    _ specification: VideoSourceSpecification, of publisher: Publisher
+  ) throws(OpenTokError) {
+    guard let streamID = publisher.streamID, let publication = publications[streamID] else { return }
+    do throws(SourceError) {
+      let source = try specification.makeSource(
+        size: publisher.size, frameRate: publisher.configuration.frameRate,
+        stream: Self.stripNumber(streamID))
+      if let source { publication.pipeline?.setSource(source) }
+    } catch {
+      throw OpenTokError(error)
+    }
+  }
+
+  func muteRequested(_ streamID: String) {
+    guard let publication = publications[streamID], publication.publisher.isPublishingAudio else { return }
+    publication.publisher.state.withLock { $0.audioOn = false }
+    applySwitches(of: publication.publisher)
+    emit(.publisherMuted(streamID: streamID))
+  }
+
+  // MARK: What the server says of our streams
+
+  func publicationCreated(_ stream: StreamInfo) {
+    guard let publication = publications[stream.id] else { return }
+    emit(.publisherStreamCreated(Stream(stream)))
+    // It may have been switched while the server was taking it.
+    applySwitches(of: publication.publisher)
+  }
+
+  func publicationDestroyed(_ stream: StreamInfo, _ reason: SessionEvent.Reason) {
+    removePublication(stream.id)
+    emit(.publisherStreamDestroyed(Stream(stream), reason))
+  }
+
+  func offerRequested(_ peer: PeerAddress) {
+    guard let publication = publications[peer.streamID] else { return }
+    let configuration = peerConfiguration(publication.iceServers)
+    let peers = publication.peers
+    NetworkActor.perform { peers.add(peer, configuration: configuration) }
+  }
+
+  func answerReceived(_ peer: PeerAddress, _ sdp: String) {
+    guard let peers = publications[peer.streamID]?.peers else { return }
+    NetworkActor.perform { peers.setAnswer(sdp, from: peer) }
+  }
+
+  func subscriberLeft(_ streamID: String, _ subscriberID: String) {
+    guard let peers = publications[streamID]?.peers else { return }
+    let peer = PeerAddress(
+      streamID: streamID, subscriberID: subscriberID, peerID: nil, sourceStreamID: nil)
+    publications[streamID]?.awaitingRestart = (publications[streamID]?.awaitingRestart ?? [])
+      .filter { !$0.matches(peer) }
+    NetworkActor.perform { peers.remove(matching: peer) }
+  }
+
+  // MARK: Paths
+
+  func peerConfiguration(_ servers: [OpenTokProtocol.ICEServer]) -> PeerConnection.Configuration {
+    var configuration = PeerConnection.Configuration(
+      certificate: LocalCertificate.shared, cname: String(ownConnection?.id.prefix(16) ?? "otchat"))
+    let named = servers.isEmpty ? info?.iceServers ?? [] : servers
+    configuration.iceServers =
+      named.map { .init(urls: $0.urls, username: $0.username, credential: $0.credential) }
+      + self.configuration.iceServers.map {
+        .init(urls: $0.urls, username: $0.username, credential: $0.credential)
+      }
+    configuration.relayOnly = self.configuration.relayOnly || info?.relayOnly == true
+    return configuration
+  }
+
+  /// The path to a subscriber is lost: it gets a new offer, as soon as there is a way to send it.
+  func restartPath(_ peer: PeerAddress) {
+    guard let publication = publications[peer.streamID] else { return }
+    guard machine?.state == .connected else {
+      publications[peer.streamID]?.awaitingRestart.insert(peer)
+      return
+    }
+    let peers = publication.peers
+    NetworkActor.perform { peers.restartICE(peer) }
+  }
+
+  func signallingIsBack() {
+    for (streamID, publication) in publications where !publication.awaitingRestart.isEmpty {
+      publications[streamID]?.awaitingRestart = []
+      for peer in publication.awaitingRestart { restartPath(peer) }
+    }
+  }
+
+  // MARK: The end
+
+  func endMedia(_ reason: SessionEvent.Reason) {
+    for (streamID, _) in subscriptions.map({ ($0.value.subscriber.streamID, $0.key) }) {
+      emit(.subscriberDestroyed(streamID: streamID, reason))
+    }
+    for streamID in publications.keys {
+      if let stream = machine?.streams[streamID] {
+        emit(.publisherStreamDestroyed(Stream(stream), reason))
+      }
+    }
+    stopMedia()
+  }
+
+  func stopMedia() {
+    for streamID in publications.keys { removePublication(streamID) }
+    for subscriberID in subscriptions.keys { removeSubscription(subscriberID) }
+    let audio = audio
+    self.audio = nil
+    _ = MediaThread(name: "audio end") { audio?.engine.stop() }
+  }
+}

@@ -1,0 +1,314 @@
+import Base
+import MediaIO
+import OpenTokProtocol
+import Peer
+
+/// A subscriber while it is subscribed, by the id it has on the wire.
+struct Subscription {
+  let subscriber: Subscriber
+  let peer: SubscriberPeer
+  var isConnected = false
+  /// How often media has failed since it last worked.
+  var failures = 0
+  var watchdog: Task<Void, Never>?
+}
+
+extension Session {
+  /// How often a subscription is made again before it is given up.
+  static let maximumFailures = 3
+
+  // MARK: Subscribing
+
+  /// Subscribes to a stream of somebody else. Returns when the server has agreed; `subscriberConnected`
+  /// tells when media arrives. If the media fails it is tried again, and then given up with an error event.
+  @discardableResult
+  public func subscribe(
+    to stream: Stream, options: SubscribeOptions = SubscribeOptions()
+  ) async throws(OpenTokError) -> Subscriber {
+    try await subscribe(to: stream.id, options: options, renderer: nil)
+  }
+
+  /// - Parameter renderer: gets the pictures from the first on.
+  @discardableResult
+  package func subscribe(
+    to streamID: String, options: SubscribeOptions, renderer: (any VideoRenderer)?
+  ) async throws(OpenTokError) -> Subscriber {
+    guard state == .connected else { throw .notConnected }
+    guard let stream = machine?.streams[streamID] else { throw .streamNotFound }
+    guard !subscriptions.values.contains(where: { $0.subscriber.streamID == streamID }) else {
+      throw .invalidParameter("the stream is subscribed to already")
+    }
+    let audio = try sessionAudio()
+    let offset = MediaOffset()
+    let receiver = audio.engine.addReceiver(offset: offset)
+    let first = Subscriber.FirstFrame { [inbox] in
+      inbox.yield(.peer(.firstVideoFrame(streamID: streamID)))
+    }
+    first.renderer.withLock { $0 = renderer }
+    let keyFrames = KeyFrameRequests()
+    let pipeline = VideoSubscribePipeline(renderer: first, offset: offset) {
+      NetworkActor.perform { keyFrames.peer?.requestKeyFrame() }
+    }
+    let subscriber = Subscriber(
+      streamID: streamID, session: self, options: options, receiver: receiver, offset: offset,
+      pipeline: pipeline, first: first)
+    subscriber.keyFrames = keyFrames
+    pipeline.setActive(stream.hasVideo)
+    receiver.setMuted(!options.subscribeToAudio)
+    try await start(subscriber, stream, failures: 0)
+    return subscriber
+  }
+
+  /// Ends a subscription. Does nothing if there is none.
+  public func unsubscribe(_ subscriber: Subscriber) async throws(OpenTokError) {
+    guard let id = subscriptions.first(where: { $0.value.subscriber === subscriber })?.key else { return }
+    removeSubscription(id)
+    emit(.subscriberDestroyed(streamID: subscriber.streamID, .clientDisconnected))
+    try await request {
+      $0.deleteSubscriber(id, stream: subscriber.streamID)
+    } refused: {
+      .requestRefused(status: $0, reason: $1)
+    }
+  }
+
+  private func start(
+    _ subscriber: Subscriber, _ stream: StreamInfo, failures: Int
+  ) async throws(OpenTokError) {
+    let id = UUID.v4()
+    let peer = await SubscriberPeer(
+      streamID: stream.id, configuration: peerConfiguration([]), video: subscriber.pipeline,
+      audio: subscriber.receiver, wantsVideo: subscriber.isSubscribedToVideo
+    ) { [inbox] in inbox.yield(.peer($0)) }
+    subscriber.keyFrames?.set(peer)
+    subscriptions[id] = Subscription(subscriber: subscriber, peer: peer, failures: failures)
+    watch(id)
+    do {
+      try await request(step: .subscribing) {
+        $0.createSubscriber(id: id, stream: stream)
+      } refused: { status, reason in
+        switch (status, reason) {
+        case (404, _): .streamNotFound
+        case (409, "streamLimitExceeded"): .streamLimitExceeded
+        default: .subscribeRefused(status: status, reason: reason)
+        }
+      }
+    } catch {
+      removeSubscription(id)
+      throw error
+    }
+  }
+
+  /// Fails a subscription for which no offer comes.
+  private func watch(_ id: String) {
+    subscriptions[id]?.watchdog?.cancel()
+    subscriptions[id]?.watchdog = Task { [weak self, timeout = configuration.timeout] in
+      do { try await Task.sleep(for: timeout) } catch { return }
+      await self?.failed(id, .signalling, "no offer came")
+    }
+  }
+
+  func removeSubscription(_ id: String, keepsMedia: Bool = false) {
+    guard let subscription = subscriptions.removeValue(forKey: id) else { return }
+    subscription.watchdog?.cancel()
+    let (peer, subscriber, audio) = (subscription.peer, subscription.subscriber, audio)
+    NetworkActor.perform { peer.close() }
+    audio?.engine.removeReceiver(subscriber.receiver)
+    guard !keepsMedia else { return }
+    // Ending the decoder's thread may take the time of a frame.
+    _ = MediaThread(name: "unsubscribe") { subscriber.pipeline.stop() }
+  }
+
+  func subscriptionsDestroyed(_ stream: StreamInfo, _ reason: SessionEvent.Reason) {
+    for (id, subscription) in subscriptions where subscription.subscriber.streamID == stream.id {
+      removeSubscription(id)
+      emit(.subscriberDestroyed(streamID: stream.id, reason))
+    }
+  }
+
+  // MARK: Failing and trying again
+
+  private func failed(_ id: String, _ stage: OpenTokError.Stage, _ detail: String) {
+    guard let subscription = subscriptions[id], state == .connected else { return }
+    let subscriber = subscription.subscriber
+    if subscription.isConnected { emit(.subscriberDisconnected(streamID: subscriber.streamID)) }
+    removeSubscription(id, keepsMedia: true)
+    post { $0.deleteSubscriber(id, stream: subscriber.streamID) }
+    let failures = subscription.isConnected ? 1 : subscription.failures + 1
+    guard failures < Self.maximumFailures else {
+      return giveUp(subscriber, .subscriberFailed(stage, detail: detail))
+    }
+    emit(.warning("receiving a stream failed (\(stage.rawValue)): \(detail); trying again"))
+    Task { await self.subscribeAgain(subscriber, failures: failures) }
+  }
+
+  private func subscribeAgain(_ subscriber: Subscriber, failures: Int) async {
+    guard state == .connected, let stream = machine?.streams[subscriber.streamID],
+      !subscriptions.values.contains(where: { $0.subscriber.streamID == subscriber.streamID })
+    else { return giveUp(subscriber, nil) }
+    do throws(OpenTokError) {
+      // The stream begins anew, and so must its jitter buffer.
+      let receiver = try sessionAudio().engine.addReceiver(offset: subscriber.offset)
+      let (audioOn, volume) = subscriber.state.withLock { state in
+        state.receiver = receiver
+        return (state.audioOn, state.volume)
+      }
+      receiver.setMuted(!audioOn)
+      receiver.setVolume(volume)
+      try await start(subscriber, stream, failures: failures)
+    } catch {
+      giveUp(subscriber, error)
+    }
+  }
+
+  private func giveUp(_ subscriber: Subscriber, _ error: OpenTokError?) {
+    audio?.engine.removeReceiver(subscriber.receiver)
+    _ = MediaThread(name: "unsubscribe") { subscriber.pipeline.stop() }
+    guard state == .connected else { return }
+    if let error { emit(.error(error)) }
+    emit(.subscriberDestroyed(streamID: subscriber.streamID, .networkDisconnected))
+  }
+
+  // MARK: Switching
+
+  func applySwitches(of subscriber: Subscriber) {
+    guard let (id, subscription) = subscriptions.first(where: { $0.value.subscriber === subscriber }) else {
+      return
+    }
+    let (audioOn, videoOn) = (subscriber.isSubscribedToAudio, subscriber.isSubscribedToVideo)
+    subscriber.receiver.setMuted(!audioOn)
+    let peer = subscription.peer
+    NetworkActor.perform { peer.setWantsVideo(videoOn) }
+    guard let stream = machine?.streams[subscriber.streamID] else { return }
+    for channel in stream.channels where channel.kind != .data {
+      let active = channel.kind == .video ? videoOn : audioOn
+      post {
+        $0.updateSubscriberChannel(
+          stream: stream.id, subscriber: id, channel: channel.id, active: active)
+      }
+    }
+    if subscription.wantsVideo != videoOn {
+      subscriptions[id]?.wantsVideo = videoOn
+      subscriber.pipeline.setActive(videoOn && stream.hasVideo)
+      emit(
+        videoOn
+          ? .videoEnabled(streamID: stream.id, .subscribeToVideo)
+          : .videoDisabled(streamID: stream.id, .subscribeToVideo))
+    }
+  }
+
+  func publisherVideoSwitched(_ streamID: String, _ active: Bool) {
+    for subscription in subscriptions.values where subscription.subscriber.streamID == streamID {
+      subscription.subscriber.pipeline.setActive(active && subscription.subscriber.isSubscribedToVideo)
+      emit(
+        active
+          ? .videoEnabled(streamID: streamID, .publishVideo)
+          : .videoDisabled(streamID: streamID, .publishVideo))
+    }
+  }
+
+  func subscriberChannelSwitched(_ streamID: String, _ id: String, _ channelID: String, _ active: Bool) {
+    guard subscriptions[id] != nil,
+      machine?.streams[streamID]?.channels.contains(where: { $0.id == channelID && $0.kind == .video })
+        == true
+    else { return }
+    emit(
+      active ? .videoEnabled(streamID: streamID, .quality) : .videoDisabled(streamID: streamID, .quality))
+  }
+
+  // MARK: Negotiation
+
+  func offerReceived(_ address: PeerAddress, _ sdp: String) {
+    guard let id = address.subscriberID, let peer = subscriptions[id]?.peer else { return }
+    subscriptions[id]?.watchdog?.cancel()
+    subscriptions[id]?.watchdog = nil
+    NetworkActor.perform { peer.offer(sdp, from: address) }
+  }
+
+  func candidateReceived(
+    _ address: PeerAddress, _ candidate: String, _ sdpMid: String?, _ sdpMLineIndex: Int?
+  ) {
+    if let peers = publications[address.streamID]?.peers {
+      NetworkActor.perform { peers.addCandidate(candidate, sdpMid, sdpMLineIndex, from: address) }
+    } else if let id = address.subscriberID, let peer = subscriptions[id]?.peer {
+      NetworkActor.perform { peer.addCandidate(candidate, sdpMid, sdpMLineIndex) }
+    }
+  }
+
+  // MARK: What peer connections say
+
+  func handle(_ output: PeerOutput) {
+    guard state == .connected else { return }
+    switch output {
+    case .offer(let peer, let sdp): post { $0.offer(sdp, to: peer) }
+    case .answer(let peer, let sdp): post { $0.answer(sdp, to: peer) }
+    case .candidate(let peer, let candidate, let mid, let index):
+      post { $0.candidate(candidate, sdpMid: mid, sdpMLineIndex: index, to: peer) }
+    case .iceStateChanged(let peer, let state, let local, let remote):
+      emit(
+        .iceStateChanged(
+          streamID: peer.streamID, state: state.rawValue, localCandidate: local, remoteCandidate: remote))
+      if state == .disconnected, publications[peer.streamID] != nil { restartPath(peer) }
+    case .connected(let peer):
+      guard let id = peer.subscriberID, subscriptions[id]?.isConnected == false else { return }
+      subscriptions[id]?.isConnected = true
+      emit(.subscriberConnected(streamID: peer.streamID))
+    case .failed(let peer, let error):
+      failed(peer, error)
+    case .closed(let peer):
+      guard let id = peer.subscriberID, subscriptions[id] != nil else { return }
+      failed(id, .dtls, "the other side ended the connection")
+    case .firstVideoFrame(let streamID):
+      emit(.firstVideoFrame(streamID: streamID, sinceStart: sinceStart))
+    case .firstAudioFrame(let streamID):
+      emit(.firstAudioFrame(streamID: streamID, sinceStart: sinceStart))
+    }
+  }
+
+  private var sinceStart: Double { (MonotonicClock.now() - configuration.start).seconds }
+
+  private func failed(_ peer: PeerAddress, _ error: PeerError) {
+    let detail = error.text
+    if publications[peer.streamID] != nil {
+      switch error {
+      case .consentLost: restartPath(peer)
+      case .mediaTimedOut: emit(.warning("a subscriber of ours is silent: \(detail)"))
+      default: emit(.error(.publisherFailed(error.openTokStage, detail: detail)))
+      }
+      return
+    }
+    guard let id = peer.subscriberID, subscriptions[id] != nil else { return }
+    if case .mediaTimedOut = error, machine?.streams[peer.streamID]?.hasVideo == false {
+      return
+    }
+    failed(id, error.openTokStage, detail)
+  }
+}
+
+extension PeerError {
+  var openTokStage: OpenTokError.Stage {
+    switch stage {
+    case .signalling: .signalling
+    case .ice: .ice
+    case .dtls: .dtls
+    case .media, .local: .media
+    }
+  }
+
+  /// For people.
+  var text: String {
+    switch self {
+    case .invalidDescription(let reason): "the other side's description cannot be used: \(reason)"
+    case .wrongState(let reason): reason
+    case .answerTimedOut(let limit): "no answer within \(limit)"
+    case .iceTimedOut(let limit): "no path was found within \(limit)"
+    case .iceFailed: "no path works"
+    case .consentLost: "the other side no longer answers"
+    case .handshakeTimedOut(let limit): "the handshake did not end within \(limit)"
+    case .handshakeFailed(let reason): reason
+    case .fingerprintMismatch: "the other side's certificate is not the one it announced"
+    case .noProtectionProfile: "no SRTP profile in common"
+    case .mediaTimedOut(let limit): "not one packet came within \(limit)"
+    case .library(let reason): reason
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import Base
+import Codecs
+import MediaIO
+import RTP
+import Synchronization
+
+/// A session's sound: one engine for all that is heard and for the one stream that is spoken.
+final class SessionAudio: Sendable {
+  let engine: AudioEngine
+  private let speaker: Speaker
+
+  /// Where encoded sound goes: the publication that has the microphone.
+  private final class Speaker: Sendable {
+    let output = Mutex<(@Sendable (EncodedAudioFrame) -> Void)?>(nil)
+  }
+
+  /// - Parameter failed: called on the audio thread.
+  init(
+    sink specification: String, options: Session.AudioOptions,
+    failed: @escaping @Sendable (SourceError) -> Void
+  ) throws(OpenTokError) {
+    var configuration = OpusEncoder.Configuration()
+    configuration.channels = options.stereo ? 2 : 1
+    configuration.bitrate = options.bitrate
+    configuration.discontinuousTransmission = options.dtx
+    let speaker = Speaker()
+    self.speaker = speaker
+    do throws(SourceError) {
+      let sink = try AudioSinkSpecification(parsing: specification).makeSink()
+      engine = AudioEngine(
+        source: nil, sink: sink, configuration: configuration, failed: failed,
+        output: { frame in speaker.output.withLock { $0 }?(frame) })
+    } catch {
+      throw OpenTokError(error)
+    }
+    engine.start()
+  }
+
+  /// Gives the microphone to a publication, or to none.
+  func setSpeaker(_ output: (@Sendable (EncodedAudioFrame) -> Void)?) {
+    speaker.output.withLock { $0 = output }
+    if output == nil { engine.setSource(nil) }
+  }
+}
+
+extension OpenTokError {
+  init(_ error: SourceError) {
+    self = .mediaUnavailable(detail: error.message, hint: error.hint)
+  }
+}

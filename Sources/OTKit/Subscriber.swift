@@ -1,0 +1,95 @@
+import Base
+import Codecs
+import MediaIO
+import Synchronization
+
+/// A stream that is received.
+public final class Subscriber: Sendable {
+  struct State {
+    var audioOn: Bool
+    var videoOn: Bool
+    /// 0 to 1.
+    var volume = 1.0
+    var receiver: AudioReceiver
+    weak var session: Session?
+  }
+
+  public let streamID: String
+  let pipeline: VideoSubscribePipeline
+  let offset: MediaOffset
+  let first: FirstFrame
+  let state: Mutex<State>
+
+  init(
+    streamID: String, session: Session, options: Session.SubscribeOptions, receiver: AudioReceiver,
+    offset: MediaOffset, pipeline: VideoSubscribePipeline, first: FirstFrame
+  ) {
+    self.streamID = streamID
+    self.offset = offset
+    self.pipeline = pipeline
+    self.first = first
+    state = Mutex(
+      State(
+        audioOn: options.subscribeToAudio, videoOn: options.subscribeToVideo, receiver: receiver,
+        session: session))
+  }
+
+  public var isSubscribedToAudio: Bool { state.withLock { $0.audioOn } }
+  public var isSubscribedToVideo: Bool { state.withLock { $0.videoOn } }
+
+  /// Sound on or off, here only.
+  public func subscribeToAudio(_ on: Bool) async {
+    state.withLock { $0.audioOn = on }
+    await session?.applySwitches(of: self)
+  }
+
+  /// Picture on or off, here only.
+  public func subscribeToVideo(_ on: Bool) async {
+    let changed = state.withLock { state in
+      defer { state.videoOn = on }
+      return state.videoOn != on
+    }
+    if changed { await session?.applySwitches(of: self) }
+  }
+
+  /// - Parameter volume: 0 to 1.
+  public func setAudioVolume(_ volume: Double) {
+    let receiver = state.withLock { state in
+      state.volume = volume
+      return state.receiver
+    }
+    receiver.setVolume(volume)
+  }
+
+  /// Called with each picture when it is due, on the decoder's thread; must not block. Nil: none.
+  package func setRenderer(_ renderer: (any VideoRenderer)?) { first.renderer.withLock { $0 = renderer } }
+
+  var receiver: AudioReceiver { state.withLock { $0.receiver } }
+
+  private var session: Session? { state.withLock { $0.session } }
+
+  /// Passes pictures on, and tells of the first.
+  final class FirstFrame: VideoRenderer {
+    let renderer = Mutex<(any VideoRenderer)?>(nil)
+    private let notify = Mutex<(@Sendable () -> Void)?>(nil)
+
+    init(_ notify: @escaping @Sendable () -> Void) { self.notify.withLock { $0 = notify } }
+
+    func render(_ frame: VideoFrame) {
+      notify.withLock { $0.take() }?()
+      renderer.withLock { $0 }?.render(frame)
+    }
+  }
+}
+
+extension Session {
+  public struct SubscribeOptions: Sendable, Equatable {
+    public var subscribeToAudio: Bool
+    public var subscribeToVideo: Bool
+
+    public init(subscribeToAudio: Bool = true, subscribeToVideo: Bool = true) {
+      self.subscribeToAudio = subscribeToAudio
+      self.subscribeToVideo = subscribeToVideo
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import Base
+import MediaIO
+import Peer
+import RTP
+
+/// A subscription's peer connection: answers offers and hands what is received to the decoder and the
+/// audio thread.
+@NetworkActor
+final class SubscriberPeer {
+  private let streamID: String
+  private let configuration: PeerConnection.Configuration
+  private let output: @Sendable (PeerOutput) -> Void
+  private let video: VideoSubscribePipeline
+  private let audio: AudioReceiver
+  private var connection: PeerConnection?
+  private var address: PeerAddress?
+  private var earlyCandidates: [(candidate: String, sdpMid: String?, sdpMLineIndex: Int?)] = []
+  private var wantsVideo: Bool
+  private var hasHeard = false
+
+  private static let maximumEarlyCandidates = 64
+
+  init(
+    streamID: String, configuration: PeerConnection.Configuration, video: VideoSubscribePipeline,
+    audio: AudioReceiver, wantsVideo: Bool, output: @escaping @Sendable (PeerOutput) -> Void
+  ) {
+    self.streamID = streamID
+    self.configuration = configuration
+    self.video = video
+    self.audio = audio
+    self.wantsVideo = wantsVideo
+    self.output = output
+  }
+
+  /// The first offer, or one that changes or restarts what is there.
+  func offer(_ sdp: String, from address: PeerAddress) {
+    if let known = self.address, known.peerID != address.peerID {
+      connection?.close()
+      connection = nil
+    }
+    self.address = address
+    let connection =
+      self.connection
+      ?? PeerConnection(configuration: configuration) { [weak self] event in self?.handle(event, address) }
+    self.connection = connection
+    do throws(PeerError) {
+      let answer = try connection.answer(toOffer: sdp)
+      output(.answer(address, sdp: answer))
+    } catch {
+      output(.failed(address, error))
+      return
+    }
+    for early in earlyCandidates { addCandidate(early.candidate, early.sdpMid, early.sdpMLineIndex) }
+    earlyCandidates = []
+  }
+
+  func addCandidate(_ candidate: String, _ sdpMid: String?, _ sdpMLineIndex: Int?) {
+    guard let connection else {
+      // They can overtake the offer when a server sends messages again.
+      if earlyCandidates.count < Self.maximumEarlyCandidates {
+        earlyCandidates.append((candidate, sdpMid, sdpMLineIndex))
+      }
+      return
+    }
+    connection.addRemoteCandidate(candidate, sdpMid: sdpMid, sdpMLineIndex: sdpMLineIndex)
+  }
+
+  func requestKeyFrame() { connection?.requestKeyFrame() }
+
+  func setWantsVideo(_ wants: Bool) {
+    guard wants != wantsVideo else { return }
+    wantsVideo = wants
+    if wants { requestKeyFrame() }
+  }
+
+  func close() {
+    connection?.close()
+    connection = nil
+  }
+
+  func statistics() -> PeerStatistics? { connection?.statistics() }
+
+  private func handle(_ event: PeerEvent, _ address: PeerAddress) {
+    switch event {
+    case .video(let frame):
+      if wantsVideo { video.push(frame) }
+    case .audio(let packet):
+      audio.push(packet)
+      if !hasHeard {
+        hasHeard = true
+        output(.firstAudioFrame(streamID: streamID))
+      }
+      if let position = audio.playoutPosition {
+        connection?.updateAudioPlayout(timestamp: position.timestamp, playedAt: position.at)
+      }
+    case .audioMinimumDelay(let delay):
+      audio.setMinimumDelay(delay)
+    case .localCandidate(let candidate, let mid, let index):
+      output(.candidate(address, candidate: candidate, sdpMid: mid, sdpMLineIndex: index))
+    case .iceStateChanged(let state, let local, let remote):
+      output(.iceStateChanged(address, state, local: local, remote: remote))
+    case .connected:
+      output(.connected(address))
+    case .failed(let error):
+      output(.failed(address, error))
+    case .remoteClosed:
+      output(.closed(address))
+    case .gatheringComplete, .keyFrameRequested, .targetBitrate, .packetLoss:
+      break
+    }
+  }
+}
