@@ -62,6 +62,8 @@ let package = Package(
       name: "TestSupport", dependencies: ["Base"], path: "Tests/TestSupport", resources: [.copy("Fixtures")],
       swiftSettings: settings),
     .executableTarget(
+      name: "HelloWorld", dependencies: ["OTKit"], path: "Examples/HelloWorld", swiftSettings: settings),
+    .executableTarget(
       name: "otchat",
       dependencies: [
         "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "SessionServer", "Terminal", "CLinux",

@@ -69,7 +69,8 @@ final class PublisherPeers {
     }
   }
 
-  func addCandidate(_ candidate: String, _ sdpMid: String?, _ sdpMLineIndex: Int?, from address: PeerAddress) {
+  func addCandidate(_ candidate: String, _ sdpMid: String?, _ sdpMLineIndex: Int?, from address: PeerAddress)
+  {
     find(address)?.connection.addRemoteCandidate(candidate, sdpMid: sdpMid, sdpMLineIndex: sdpMLineIndex)
   }
 

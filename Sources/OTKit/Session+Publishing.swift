@@ -67,6 +67,7 @@ extension Session {
     _ publisher: Publisher, _ streamID: String
   ) async throws(OpenTokError) -> Publication {
     let configuration = publisher.configuration
+    _ = try LocalCertificate.get()
     let media = PublishedMedia()
     let controls = PublisherControls(
       requestKeyFrame: { media.pipeline?.requestKeyFrame() },
@@ -230,8 +231,10 @@ extension Session {
   }
 
   func offerRequested(_ peer: PeerAddress) {
-    guard let publication = publications[peer.streamID] else { return }
-    let configuration = peerConfiguration(publication.iceServers)
+    guard let publication = publications[peer.streamID],
+      // Made before the publication was.
+      let configuration = try? peerConfiguration(publication.iceServers)
+    else { return }
     let peers = publication.peers
     NetworkActor.perform { peers.add(peer, configuration: configuration) }
   }
@@ -252,9 +255,11 @@ extension Session {
 
   // MARK: Paths
 
-  func peerConfiguration(_ servers: [OpenTokProtocol.ICEServer]) -> PeerConnection.Configuration {
+  func peerConfiguration(
+    _ servers: [OpenTokProtocol.ICEServer]
+  ) throws(OpenTokError) -> PeerConnection.Configuration {
     var configuration = PeerConnection.Configuration(
-      certificate: LocalCertificate.shared, cname: String(ownConnection?.id.prefix(16) ?? "otchat"))
+      certificate: try LocalCertificate.get(), cname: String(ownConnection?.id.prefix(16) ?? "otchat"))
     let named = servers.isEmpty ? info?.iceServers ?? [] : servers
     configuration.iceServers =
       named.map { .init(urls: $0.urls, username: $0.username, credential: $0.credential) }

@@ -100,7 +100,7 @@ extension Session {
   /// Sends a message and waits for the answer's payload.
   @discardableResult
   func request(
-    _ message: (SignallingMachine) -> RaptorMessage, step: OpenTokError.Step = .request,
+    step: OpenTokError.Step = .request, _ message: (SignallingMachine) -> RaptorMessage,
     refused: (Int, String) -> OpenTokError
   ) async throws(OpenTokError) -> JSON {
     guard state == .connected, let text = machine.map(message) else { throw .notConnected }

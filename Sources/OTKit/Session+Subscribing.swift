@@ -7,6 +7,7 @@ import Peer
 struct Subscription {
   let subscriber: Subscriber
   let peer: SubscriberPeer
+  var wantsVideo: Bool
   var isConnected = false
   /// How often media has failed since it last worked.
   var failures = 0
@@ -45,14 +46,11 @@ extension Session {
       inbox.yield(.peer(.firstVideoFrame(streamID: streamID)))
     }
     first.renderer.withLock { $0 = renderer }
-    let keyFrames = KeyFrameRequests()
-    let pipeline = VideoSubscribePipeline(renderer: first, offset: offset) {
-      NetworkActor.perform { keyFrames.peer?.requestKeyFrame() }
-    }
+    let keyFrames = Subscriber.KeyFrameRequests()
+    let pipeline = VideoSubscribePipeline(renderer: first, offset: offset) { keyFrames.request() }
     let subscriber = Subscriber(
       streamID: streamID, session: self, options: options, receiver: receiver, offset: offset,
-      pipeline: pipeline, first: first)
-    subscriber.keyFrames = keyFrames
+      pipeline: pipeline, first: first, keyFrames: keyFrames)
     pipeline.setActive(stream.hasVideo)
     receiver.setMuted(!options.subscribeToAudio)
     try await start(subscriber, stream, failures: 0)
@@ -76,13 +74,14 @@ extension Session {
   ) async throws(OpenTokError) {
     let id = UUID.v4()
     let peer = await SubscriberPeer(
-      streamID: stream.id, configuration: peerConfiguration([]), video: subscriber.pipeline,
+      streamID: stream.id, configuration: try peerConfiguration([]), video: subscriber.pipeline,
       audio: subscriber.receiver, wantsVideo: subscriber.isSubscribedToVideo
     ) { [inbox] in inbox.yield(.peer($0)) }
-    subscriber.keyFrames?.set(peer)
-    subscriptions[id] = Subscription(subscriber: subscriber, peer: peer, failures: failures)
+    subscriber.keyFrames.set(peer)
+    subscriptions[id] = Subscription(
+      subscriber: subscriber, peer: peer, wantsVideo: subscriber.isSubscribedToVideo, failures: failures)
     watch(id)
-    do {
+    do throws(OpenTokError) {
       try await request(step: .subscribing) {
         $0.createSubscriber(id: id, stream: stream)
       } refused: { status, reason in

@@ -85,7 +85,9 @@ public actor Session {
   public var isConnected: Bool { state == .connected }
 
   /// All participants, ourselves too.
-  public var connections: [Connection] { (machine?.connections.values).map { $0.map { Connection($0) } } ?? [] }
+  public var connections: [Connection] {
+    (machine?.connections.values).map { $0.map { Connection($0) } } ?? []
+  }
 
   /// All streams, our own too.
   public var streams: [Stream] { (machine?.streams.values).map { $0.map { Stream($0) } } ?? [] }
@@ -102,7 +104,7 @@ public actor Session {
       apiKey: apiKey, sessionID: sessionID, token: token, apiURL: configuration.apiURL)
     try credentials.inspect(now: WallClock.microseconds() / 1_000_000)
     state = .connecting
-    do {
+    do throws(OpenTokError) {
       try await enter(credentials)
     } catch {
       end()

@@ -1,6 +1,7 @@
 import Base
 import Codecs
 import MediaIO
+import Peer
 import Synchronization
 
 /// A stream that is received.
@@ -18,16 +19,18 @@ public final class Subscriber: Sendable {
   let pipeline: VideoSubscribePipeline
   let offset: MediaOffset
   let first: FirstFrame
+  let keyFrames: KeyFrameRequests
   let state: Mutex<State>
 
   init(
     streamID: String, session: Session, options: Session.SubscribeOptions, receiver: AudioReceiver,
-    offset: MediaOffset, pipeline: VideoSubscribePipeline, first: FirstFrame
+    offset: MediaOffset, pipeline: VideoSubscribePipeline, first: FirstFrame, keyFrames: KeyFrameRequests
   ) {
     self.streamID = streamID
     self.offset = offset
     self.pipeline = pipeline
     self.first = first
+    self.keyFrames = keyFrames
     state = Mutex(
       State(
         audioOn: options.subscribeToAudio, videoOn: options.subscribeToVideo, receiver: receiver,
@@ -67,6 +70,22 @@ public final class Subscriber: Sendable {
   var receiver: AudioReceiver { state.withLock { $0.receiver } }
 
   private var session: Session? { state.withLock { $0.session } }
+
+  /// The decoder's way to ask for key frames, whichever peer connection the stream comes over just now.
+  final class KeyFrameRequests: Sendable {
+    private struct Target {
+      weak var peer: SubscriberPeer?
+    }
+
+    private let target = Mutex(Target())
+
+    func set(_ peer: SubscriberPeer) { target.withLock { $0.peer = peer } }
+
+    func request() {
+      guard let peer = target.withLock({ $0.peer }) else { return }
+      NetworkActor.perform { peer.requestKeyFrame() }
+    }
+  }
 
   /// Passes pictures on, and tells of the first.
   final class FirstFrame: VideoRenderer {
