@@ -70,6 +70,9 @@ let package = Package(
         "Codecs", "MediaIO",
       ],
       swiftSettings: settings),
+    .executableTarget(
+      name: "terminal-probe", dependencies: ["Base", "Codecs", "Terminal"], path: "Tests/TerminalProbe",
+      swiftSettings: settings),
     .testTarget(
       name: "otchatTests", dependencies: ["otchat", "CommandLineKit", "TestSupport"],
       resources: [.copy("Fixtures")], swiftSettings: settings),

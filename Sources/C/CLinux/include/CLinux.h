@@ -21,3 +21,23 @@ bool otchat_semaphore_wait(otchat_semaphore *semaphore, int64_t nanoseconds);
 int64_t otchat_cpu_microseconds(void);
 /// O_NONBLOCK on a descriptor.
 void otchat_set_nonblocking(int fd, bool on);
+
+// The terminal. One at a time; restored by `otchat_terminal_leave`, at exit, and when the process crashes.
+/// Saves the attributes of `input` and sets raw mode. From then on `leave` (at most 256 bytes) is written to
+/// `output` and the attributes are put back by whatever ends the process. False if `input` is no terminal.
+bool otchat_terminal_enter(int input, int output, const char *leave);
+/// Async-signal-safe; the second call does nothing.
+void otchat_terminal_leave(void);
+/// Raw mode again, after somebody else (a shell, on SIGCONT) changed it.
+bool otchat_terminal_resume(void);
+/// Another, non-blocking open file of the terminal behind `fd`, which leaves `fd` itself as it is; -1 if
+/// there is none.
+int otchat_reopen_terminal(int fd);
+
+// Signals as bytes in a pipe.
+/// From now on `signal` writes its number into `fd`, which does not block.
+bool otchat_watch_signal(int signal, int fd);
+/// Back to the default action.
+void otchat_unwatch_signal(int signal);
+/// A pipe that does not block and is closed on exec: read end, write end.
+bool otchat_pipe(int ends[2]);

@@ -1,0 +1,127 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+// What the handlers need is written before `active` is set and not changed while it is.
+static struct {
+  volatile sig_atomic_t active;
+  int input, output;
+  struct termios saved;
+  char leave[256];
+  size_t leave_count;
+} terminal;
+
+static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGSYS};
+enum { CRASH_SIGNALS = sizeof crash_signals / sizeof crash_signals[0] };
+static struct sigaction previous[CRASH_SIGNALS];
+static volatile sig_atomic_t guarded;
+
+// Async-signal-safe: write(2), poll(2), tcflush(3), tcsetattr(3), nothing else.
+void otchat_terminal_leave(void) {
+  if (!terminal.active) return;
+  terminal.active = 0;
+  int saved_errno = errno;
+  const char *bytes = terminal.leave;
+  size_t count = terminal.leave_count;
+  for (int attempt = 0; count > 0 && attempt < 4; attempt++) {
+    ssize_t written = write(terminal.output, bytes, count);
+    if (written > 0) {
+      bytes += written;
+      count -= (size_t)written;
+    } else if (written < 0 && errno == EAGAIN) {
+      // A terminal that does not read: what it has not read is not worth reading any more.
+      struct pollfd ready = {.fd = terminal.output, .events = POLLOUT};
+      if (poll(&ready, 1, 100) == 0) tcflush(terminal.output, TCOFLUSH);
+    } else if (written < 0 && errno != EINTR) {
+      break;
+    }
+  }
+  // Answers of the terminal and keys for the call are not for the shell.
+  tcflush(terminal.input, TCIFLUSH);
+  tcsetattr(terminal.input, TCSANOW, &terminal.saved);
+  errno = saved_errno;
+}
+
+// Restores the terminal, then lets the fault take its course with whatever handler was there before.
+static void crashed(int signal, siginfo_t *info, void *context) {
+  (void)context;
+  otchat_terminal_leave();
+  for (int i = 0; i < CRASH_SIGNALS; i++)
+    if (crash_signals[i] == signal) sigaction(signal, &previous[i], NULL);
+  // A fault repeats itself on return; a signal that somebody sent does not.
+  if (info->si_code <= 0 || signal == SIGABRT) raise(signal);
+}
+
+static void guard(void) {
+  if (guarded) return;
+  guarded = 1;
+  struct sigaction action = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  sigfillset(&action.sa_mask);
+  for (int i = 0; i < CRASH_SIGNALS; i++) sigaction(crash_signals[i], &action, &previous[i]);
+  atexit(otchat_terminal_leave);
+}
+
+static bool set_raw(int input) {
+  struct termios raw = terminal.saved;
+  cfmakeraw(&raw);
+  raw.c_cc[VMIN] = 1;
+  raw.c_cc[VTIME] = 0;
+  return tcsetattr(input, TCSANOW, &raw) == 0;
+}
+
+bool otchat_terminal_enter(int input, int output, const char *leave) {
+  if (terminal.active || tcgetattr(input, &terminal.saved) != 0) return false;
+  terminal.input = input;
+  terminal.output = output;
+  terminal.leave_count = strnlen(leave, sizeof terminal.leave);
+  memcpy(terminal.leave, leave, terminal.leave_count);
+  guard();
+  terminal.active = 1;
+  if (set_raw(input)) return true;
+  terminal.active = 0;
+  return false;
+}
+
+bool otchat_terminal_resume(void) { return terminal.active && set_raw(terminal.input); }
+
+int otchat_reopen_terminal(int fd) {
+  char path[256];
+  if (ttyname_r(fd, path, sizeof path) != 0) return -1;
+  return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static int watchers[65];
+static volatile sig_atomic_t watched[65];
+
+static void report(int signal) {
+  int saved_errno = errno;
+  unsigned char byte = (unsigned char)signal;
+  // A full pipe has news enough.
+  if (write(watchers[signal], &byte, 1) < 0) errno = saved_errno;
+  errno = saved_errno;
+}
+
+bool otchat_watch_signal(int signal, int fd) {
+  if (signal < 1 || signal > 64) return false;
+  watchers[signal] = fd;
+  watched[signal] = 1;
+  struct sigaction action = {.sa_handler = report, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  return sigaction(signal, &action, NULL) == 0;
+}
+
+void otchat_unwatch_signal(int signal) {
+  if (signal < 1 || signal > 64 || !watched[signal]) return;
+  watched[signal] = 0;
+  struct sigaction action = {.sa_handler = SIG_DFL};
+  sigaction(signal, &action, NULL);
+}
+
+bool otchat_pipe(int ends[2]) { return pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0; }

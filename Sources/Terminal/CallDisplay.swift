@@ -1,0 +1,241 @@
+import Base
+import Codecs
+import Glibc
+import Synchronization
+
+/// A call on the terminal: keys become commands, events and pictures become the screen.
+///
+/// Two threads of its own: one reads keys, one draws. Whoever sends an event or a picture only puts it down
+/// and goes on: of pictures the newest is kept for each source, so a terminal that is slow (a far ssh, a
+/// stopped one) costs pictures on the screen and nothing else.
+package final class CallDisplay: Sendable {
+  package struct Counters: Equatable, Sendable {
+    /// Screens that were written.
+    package var screensDrawn = 0
+    /// Pictures that a newer one replaced before they were drawn.
+    package var picturesDropped = 0
+    package var bytesWritten = 0
+  }
+
+  private struct Shared {
+    var state: CallState
+    var size: TerminalSize
+    var pictures: [PictureSource: VideoFrame] = [:]
+    /// Sources whose newest picture has not been drawn.
+    var undrawn: Set<PictureSource> = []
+    var redraw = true
+    var isPosted = false
+    var flow = TerminalFlow()
+    var counters = Counters()
+  }
+
+  /// Pictures are drawn at most so often.
+  private static let maximumRate = 30.0
+  /// Of one core, for drawing.
+  private static let maximumShare = 0.4
+
+  private let device: TerminalDevice
+  private let capabilities: TerminalCapabilities
+  private let style: PictureStyle
+  private let commands: @Sendable (CallCommand) -> Void
+  private let shared: Mutex<Shared>
+  private let wake = Semaphore()
+  private let signals = SignalWatch([SIGWINCH, SIGCONT])
+  private let stopping = StopFlag()
+  private let deaf = StopFlag()
+  private let threads = Mutex<[MediaThread]>([])
+
+  /// Takes the terminal over.
+  ///
+  /// - Parameter commands: called on the reading thread for every command; must neither block nor call
+  ///   `stop`. A terminal that goes away is `quit`.
+  package init(
+    device: TerminalDevice, capabilities: TerminalCapabilities, style: PictureStyle, state: CallState,
+    commands: @escaping @Sendable (CallCommand) -> Void
+  ) {
+    self.device = device
+    self.capabilities = capabilities
+    self.style = style
+    self.commands = commands
+    shared = Mutex(Shared(state: state, size: device.size))
+    let writer = MediaThread(name: "terminal-screen") { [self] in draw() }
+    let reader = MediaThread(name: "terminal-keys") { [self] in read() }
+    threads.withLock { $0 = [writer, reader] }
+  }
+
+  package var counters: Counters { shared.withLock { $0.counters } }
+
+  /// Any thread; never blocks.
+  package func send(_ event: CallEvent) {
+    let now = MonotonicClock.now()
+    let asked = shared.withLock { shared in
+      if case .subscriberRemoved(let streamID) = event { shared.pictures[.stream(streamID)] = nil }
+      return shared.state.update(event, at: now)
+    }
+    notify()
+    for command in asked { commands(command) }
+  }
+
+  /// Shows a picture when its turn comes. Any thread; never blocks.
+  package func show(_ frame: VideoFrame, from source: PictureSource) {
+    shared.withLock { shared in
+      if case .stream(let streamID) = source,
+        !shared.state.subscribers.contains(where: { $0.streamID == streamID })
+      {
+        return
+      }
+      shared.pictures[source] = frame
+      if !shared.undrawn.insert(source).inserted { shared.counters.picturesDropped += 1 }
+    }
+    notify()
+  }
+
+  /// Gives the terminal back as it was. Any thread but the reading one; the second call does nothing.
+  package func stop() {
+    guard stopping.set() else { return }
+    wake.post()
+    let deadline = MonotonicClock.now() + .seconds(1)
+    let threads = threads.withLock { $0 }
+    threads.first?.join(until: deadline)
+    // Answers that are still to come would end up on the shell's command line.
+    let patience = MonotonicClock.now() + .milliseconds(150)
+    while shared.withLock({ $0.flow.awaitsAnswer }), MonotonicClock.now() < patience { usleep(2000) }
+    deaf.set()
+    signals.wake()
+    threads.last?.join(until: deadline)
+    device.leave()
+  }
+
+  private func notify() {
+    let first = shared.withLock { shared in
+      defer { shared.isPosted = true }
+      return !shared.isPosted
+    }
+    if first { wake.post() }
+  }
+
+  // MARK: Reading
+
+  private func read() {
+    var decoder = KeyDecoder()
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while !deaf.isSet {
+      var polls = [
+        pollfd(fd: device.input, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      let wait = decoder.deadline.map { ($0 - MonotonicClock.now()).nanoseconds / 1_000_000 + 1 } ?? 10_000
+      _ = poll(&polls, 2, Int32(clamping: max(0, wait)))
+      if deaf.isSet { return }
+      if polls[1].revents != 0 { react(to: signals.take()) }
+      var keys: [Key]
+      if polls[0].revents != 0 {
+        let count = Glibc.read(device.input, &buffer, buffer.count)
+        if count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN) {
+          commands(.quit)
+          return
+        }
+        keys = decoder.decode(buffer[..<max(0, count)], at: MonotonicClock.now())
+      } else {
+        keys = decoder.advance(to: MonotonicClock.now())
+      }
+      for key in keys { press(key) }
+    }
+  }
+
+  private func press(_ key: Key) {
+    if key == .deviceStatus {
+      shared.withLock { $0.flow.answered() }
+      notify()
+    } else {
+      send(.key(key))
+    }
+  }
+
+  private func react(to signals: [Int32]) {
+    if signals.contains(SIGCONT) { device.resume() }
+    guard signals.contains(where: { $0 != 0 }) else { return }
+    let size = device.size
+    shared.withLock { shared in
+      shared.size = size
+      shared.redraw = true
+    }
+    notify()
+  }
+
+  // MARK: Drawing
+
+  private func draw() {
+    let renderer = PictureRenderer(style: style, colors: capabilities.colors)
+    var encoder = ScreenEncoder(capabilities: capabilities)
+    var earliest = MonotonicClock.now()
+    while true {
+      _ = wake.wait(until: MonotonicClock.now() + .milliseconds(500))
+      while !stopping.isSet, MonotonicClock.now() < earliest { _ = wake.wait(until: earliest) }
+      if stopping.isSet { return }
+      let began = MonotonicClock.now()
+      guard let scene = takeScene(at: began) else {
+        earliest = began + .milliseconds(20)
+        notify()
+        continue
+      }
+      if scene.redraw { encoder.invalidate() }
+      var screen = scene.screen
+      for placement in screen.pictures {
+        guard let frame = scene.pictures[placement.source] else { continue }
+        renderer.draw(
+          frame, in: placement.area, cellAspect: scene.cellAspect, filter: scene.filter, to: &screen)
+      }
+      let cost = (MonotonicClock.now() - began).seconds
+      guard write(encoder.update(to: screen)) else { return }
+      earliest = began + .seconds(max(1 / Self.maximumRate, cost / Self.maximumShare))
+    }
+  }
+
+  /// What one screen is drawn from.
+  private struct Scene {
+    var screen: Screen
+    var pictures: [PictureSource: VideoFrame]
+    var cellAspect: Double
+    var filter: PictureFilter
+    var redraw: Bool
+  }
+
+  /// Nil while the terminal has not drawn what it has been sent.
+  private func takeScene(at now: Instant) -> Scene? {
+    shared.withLock { shared in
+      shared.isPosted = false
+      guard shared.flow.mayWrite(at: now) else { return nil }
+      _ = shared.state.update(.tick, at: now)
+      let redraw = shared.redraw
+      shared.redraw = false
+      shared.undrawn = []
+      return Scene(
+        screen: shared.state.view(columns: shared.size.columns, rows: shared.size.rows),
+        pictures: shared.pictures, cellAspect: shared.size.cellAspect, filter: shared.state.filter,
+        redraw: redraw)
+    }
+  }
+
+  /// False if the terminal is gone or `stop` was called.
+  private func write(_ bytes: [UInt8]) -> Bool {
+    if bytes.isEmpty { return true }
+    shared.withLock { $0.flow.wrote(at: MonotonicClock.now()) }
+    var rest = (bytes + TerminalFlow.question)[...]
+    while !rest.isEmpty {
+      switch TerminalDevice.write(rest, to: device.output, until: MonotonicClock.now() + .milliseconds(200)) {
+      case .all: rest = []
+      case .partly(let count): rest = rest.dropFirst(count)
+      case .closed:
+        commands(.quit)
+        return false
+      }
+      if stopping.isSet { return false }
+    }
+    shared.withLock { shared in
+      shared.counters.screensDrawn += 1
+      shared.counters.bytesWritten += bytes.count
+    }
+    return true
+  }
+}

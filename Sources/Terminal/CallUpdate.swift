@@ -1,0 +1,115 @@
+import Base
+
+/// What happens to a call, as far as its user sees it.
+package enum CallEvent: Equatable, Sendable {
+  case connection(CallConnection)
+  case subscriberAdded(CallSubscriber)
+  /// Its name, audio or video changed.
+  case subscriberChanged(CallSubscriber)
+  case subscriberRemoved(streamID: String)
+  case selected(streamID: String)
+  case publishing(Bool)
+  case microphone(Bool)
+  case subscriberAudio(Bool)
+  case camera(Bool)
+  case shareURL(String?)
+  case statistics(CallStatistics)
+  case chat(from: String, text: String, isOwn: Bool)
+  /// One line that is shown for a few seconds.
+  case notice(String)
+  case archiving(Bool)
+  case key(Key)
+  /// Time goes on.
+  case tick
+}
+
+extension CallState {
+  /// - Returns: what the user asked for by a key.
+  package mutating func update(_ event: CallEvent, at now: Instant) -> [CallCommand] {
+    self.now = max(self.now, now)
+    notices.removeAll { $0.until <= self.now }
+    switch event {
+    case .connection(let connection): self.connection = connection
+    case .subscriberAdded(let subscriber), .subscriberChanged(let subscriber): put(subscriber)
+    case .subscriberRemoved(let streamID): remove(streamID)
+    case .selected(let streamID):
+      if subscribers.contains(where: { $0.streamID == streamID }) { selected = streamID }
+    case .publishing(let on): isPublishing = on
+    case .microphone(let on): microphoneOn = on
+    case .subscriberAudio(let on): subscriberAudioOn = on
+    case .camera(let on): cameraOn = on
+    case .shareURL(let url): shareURL = url
+    case .statistics(let statistics): self.statistics = statistics
+    case .chat(let from, let text, let isOwn):
+      chat.append(ChatLine(from: from, text: text, isOwn: isOwn, time: self.now))
+      chat.removeFirst(max(0, chat.count - Self.chatLimit))
+    case .notice(let text):
+      notices.append(Notice(text: text, until: self.now + Self.noticeVisible))
+      notices.removeFirst(max(0, notices.count - Self.noticeLimit))
+    case .archiving(let on): isArchiving = on
+    case .key(let key): return press(key)
+    case .tick: break
+    }
+    return []
+  }
+
+  private mutating func put(_ subscriber: CallSubscriber) {
+    if let index = subscribers.firstIndex(where: { $0.streamID == subscriber.streamID }) {
+      subscribers[index] = subscriber
+    } else {
+      subscribers.append(subscriber)
+      if selected == nil { selected = subscriber.streamID }
+    }
+  }
+
+  private mutating func remove(_ streamID: String) {
+    guard let index = subscribers.firstIndex(where: { $0.streamID == streamID }) else { return }
+    subscribers.remove(at: index)
+    guard selected == streamID else { return }
+    selected = subscribers.isEmpty ? nil : subscribers[index % subscribers.count].streamID
+    statistics?.received = CallFlow()
+  }
+
+  private mutating func press(_ key: Key) -> [CallCommand] {
+    if key == .control("c") { return [.quit] }
+    if input != nil { return type(key) }
+    if let overlay, overlay == .help || key == .escape {
+      self.overlay = nil
+      if overlay == .help, key == .character("?") || key == .escape { return [] }
+    }
+    switch key {
+    case .character("m"): return [.microphone(.toggle)]
+    case .character("s"): return [.subscriberAudio(.toggle)]
+    case .character("c"): return [.swapCamera]
+    case .character("v"): return [.camera(.toggle)]
+    case .character("a"): return [.archive(.toggle)]
+    case .character("w"): return [.viewArchive]
+    case .character("q"): return [.quit]
+    case .character("t"): input = LineEditor()
+    case .character("f"): filter = filter.next
+    case .character("i"): overlay = overlay == .statistics ? nil : .statistics
+    case .character("?"): overlay = .help
+    case .tab: return next()
+    default: break
+    }
+    return []
+  }
+
+  private mutating func type(_ key: Key) -> [CallCommand] {
+    switch input?.handle(key) {
+    case .submitted(let text):
+      input = nil
+      return text.isEmpty ? [] : [.say(text)]
+    case .cancelled: input = nil
+    case .editing, nil: break
+    }
+    return []
+  }
+
+  private mutating func next() -> [CallCommand] {
+    guard subscribers.count > 1 else { return [.nextSubscriber] }
+    let index = subscribers.firstIndex { $0.streamID == selected } ?? 0
+    selected = subscribers[(index + 1) % subscribers.count].streamID
+    return []
+  }
+}

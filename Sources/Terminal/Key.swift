@@ -1,0 +1,15 @@
+/// What was pressed.
+package enum Key: Hashable, Sendable {
+  case character(Character)
+  case enter, tab, backTab, escape, backspace, delete, insert
+  case up, down, left, right, home, end, pageUp, pageDown
+  case function(Int)
+  /// Ctrl with a lower-case letter.
+  case control(Character)
+  /// Alt with a character.
+  case alt(Character)
+  /// Text pasted in one piece (bracketed paste).
+  case paste(String)
+  /// The answer to our status request: the terminal has drawn everything before it.
+  case deviceStatus
+}

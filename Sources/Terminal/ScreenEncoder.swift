@@ -1,0 +1,151 @@
+/// Turns the difference between two screens into bytes for the terminal.
+///
+/// An update is bracketed as synchronized output (DEC private mode 2026), so that terminals which know it
+/// show no half-drawn picture; others ignore it. After a glyph whose width terminals may see differently the
+/// cursor is placed anew, so one wrong guess never shifts the rest of a line.
+struct ScreenEncoder {
+  private let capabilities: TerminalCapabilities
+  private var shown: Screen?
+  private var bytes: [UInt8] = []
+  private var style = CellStyle.plain
+  /// Where the terminal's cursor is for certain.
+  private var position: (column: Int, row: Int)?
+
+  init(capabilities: TerminalCapabilities) {
+    self.capabilities = capabilities
+  }
+
+  /// The next update draws everything: the terminal's content is not known any more.
+  mutating func invalidate() { shown = nil }
+
+  /// Empty if nothing changed.
+  mutating func update(to screen: Screen) -> [UInt8] {
+    bytes.removeAll(keepingCapacity: true)
+    position = nil
+    style = .plain
+    let before = shown.flatMap { $0.columns == screen.columns && $0.rows == screen.rows ? $0 : nil }
+    if before == nil { append("\u{1B}[0m\u{1B}[2J") }
+    for row in 0..<screen.rows {
+      for column in 0..<screen.columns {
+        let cell = screen[column, row]
+        if cell == .continuation || cell == (before?[column, row] ?? .clear) { continue }
+        put(cell, column, row)
+      }
+    }
+    placeCursor(screen.cursor, before: before)
+    shown = screen
+    guard !bytes.isEmpty else { return [] }
+    setStyle(.plain)
+    return Array("\u{1B}[?2026h".utf8) + bytes + Array("\u{1B}[?2026l".utf8)
+  }
+
+  private mutating func placeCursor(_ cursor: (column: Int, row: Int)?, before: Screen?) {
+    if let cursor {
+      let same = before?.cursor.map { $0 == cursor } ?? false
+      if same && bytes.isEmpty { return }
+      move(cursor.column, cursor.row)
+      append("\u{1B}[?25h")
+    } else if before == nil || before?.cursor != nil {
+      append("\u{1B}[?25l")
+    }
+  }
+
+  private mutating func put(_ cell: Cell, _ column: Int, _ row: Int) {
+    if position?.column != column || position?.row != row { move(column, row) }
+    switch cell {
+    case .clear:
+      setStyle(.plain)
+      bytes.append(0x20)
+      position = (column + 1, row)
+    case .symbol(let code, let style):
+      setStyle(style)
+      append(code: code)
+      // Block symbols are one column everywhere.
+      position = (column + 1, row)
+    case .glyph(let glyph, let style):
+      setStyle(style)
+      put(glyph)
+      let isCertain = glyph.width == 1 && glyph.text.utf8.count == 1
+      position = isCertain ? (column + 1, row) : nil
+    case .continuation: break
+    }
+  }
+
+  private mutating func put(_ glyph: Glyph) {
+    if capabilities.unicode || glyph.text.utf8.allSatisfy({ $0 < 0x80 }) {
+      append(glyph.text)
+    } else {
+      append(glyph.text.first.flatMap { Self.plainForms[$0] } ?? String(repeating: "?", count: glyph.width))
+    }
+  }
+
+  private mutating func append(code: UInt32) {
+    let isKnown = code >= 0x20 && code != 0x7F && (capabilities.unicode || code < 0x7F)
+    if isKnown, let scalar = Unicode.Scalar(code) {
+      bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+    } else {
+      bytes.append(0x23)
+    }
+  }
+
+  private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+  private mutating func append(number: Int) {
+    if number >= 10 { append(number: number / 10) }
+    bytes.append(UInt8(truncatingIfNeeded: 0x30 + number % 10))
+  }
+
+  private mutating func move(_ column: Int, _ row: Int) {
+    append("\u{1B}[")
+    append(number: row + 1)
+    bytes.append(0x3B)
+    append(number: column + 1)
+    bytes.append(0x48)
+    position = (column, row)
+  }
+
+  private mutating func setStyle(_ wanted: CellStyle) {
+    var wanted = wanted
+    if capabilities.colors == .none { (wanted.foreground, wanted.background) = (.standard, .standard) }
+    if wanted == style { return }
+    append("\u{1B}[")
+    if wanted.bold != style.bold || wanted.reversed != style.reversed {
+      bytes.append(0x30)
+      if wanted.bold { append(";1") }
+      if wanted.reversed { append(";7") }
+      style = CellStyle(bold: wanted.bold, reversed: wanted.reversed)
+      if wanted != style { bytes.append(0x3B) }
+    }
+    if wanted.foreground != style.foreground {
+      append(wanted.foreground, base: 30)
+      if wanted.background != style.background { bytes.append(0x3B) }
+    }
+    if wanted.background != style.background { append(wanted.background, base: 40) }
+    bytes.append(0x6D)
+    style = wanted
+  }
+
+  /// - Parameter base: 30 for the foreground, 40 for the background.
+  private mutating func append(_ color: CellColor, base: Int) {
+    switch color {
+    case .standard: append(number: base + 9)
+    case .palette(let index) where index < 8: append(number: base + Int(index))
+    case .palette(let index) where index < 16: append(number: base + 52 + Int(index))
+    case .palette(let index):
+      append(number: base + 8)
+      append(";5;")
+      append(number: Int(index))
+    case .rgb(let value):
+      append(number: base + 8)
+      append(";2;")
+      append(number: Int(value >> 16 & 0xFF))
+      bytes.append(0x3B)
+      append(number: Int(value >> 8 & 0xFF))
+      bytes.append(0x3B)
+      append(number: Int(value & 0xFF))
+    }
+  }
+
+  /// Our own signs where there is only ASCII.
+  private static let plainForms: [Character: String] = ["│": "|", "·": "-", "…": "~", "●": "*"]
+}
