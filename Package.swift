@@ -64,6 +64,9 @@ let package = Package(
     .executableTarget(
       name: "HelloWorld", dependencies: ["OTKit"], path: "Examples/HelloWorld", swiftSettings: settings),
     .executableTarget(
+      name: "peer-probe", dependencies: ["Base", "Codecs", "MediaIO", "OpenTokProtocol", "Peer", "RTP"],
+      path: "Tests/PeerProbe", swiftSettings: settings),
+    .executableTarget(
       name: "otchat",
       dependencies: [
         "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "SessionServer", "Terminal", "CLinux",
