@@ -104,11 +104,11 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
     call.sender.update(muted: true, packetLoss: 0)
     call.run(seconds: 1)
     let before = call.sent.count
-    call.run(seconds: 60)
+    call.run(seconds: 10)
     let muted = call.sent[before...]
     // Something every 400 ms, in next to no bytes.
-    #expect((120...360).contains(muted.count), "\(muted.count)")
-    #expect(muted.reduce(0) { $0 + $1.bytes.count } * 8 / 60 < 1_000)
+    #expect((20...60).contains(muted.count), "\(muted.count)")
+    #expect(muted.reduce(0) { $0 + $1.bytes.count } * 8 / 10 < 1_000)
     let gaps = zip(muted, muted.dropFirst()).map { $1.timestamp &- $0.timestamp }
     #expect((gaps.max() ?? 0) <= 48_000 / 2)
     #expect(muted.allSatisfy { $0.level == 127 })

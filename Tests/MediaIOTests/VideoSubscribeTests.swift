@@ -1,0 +1,144 @@
+import Base
+import Codecs
+import RTP
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MediaIO
+
+@Suite struct VideoSubscribeTests {
+  /// Encoded test patterns, 30 a second.
+  private func encoded(_ count: Int, keyFrames: Set<Int> = []) throws -> [EncodedVideoFrame] {
+    let pattern = TestPattern(size: testSize, stream: 1)
+    let encoder = try VP8Encoder(.init(size: testSize, bitrate: 3_000_000, frameRate: 30))
+    return try (0..<count).map { number in
+      let picture = pattern.draw(
+        number: UInt32(number), wallTime: WallClock.microseconds(),
+        time: Instant(nanoseconds: Int64(number) * 33_333_333))
+      return try #require(try encoder.encode(picture, keyFrame: keyFrames.contains(number)))
+    }
+  }
+
+  private func received(_ frame: EncodedVideoFrame, due: Instant) -> ReceivedVideoFrame {
+    ReceivedVideoFrame(
+      bytes: frame.bytes, isKeyFrame: frame.isKeyFrame,
+      timestamp: frame.captureTime.nanoseconds * 9 / 100_000,
+      arrival: MonotonicClock.now(), renderTime: due)
+  }
+
+  @Test func picturesAreShownWhenTheyAreDue() async throws {
+    final class Times: VideoRenderer {
+      let late = Collector<Double>()
+      func render(_ frame: VideoFrame) { late.add((MonotonicClock.now() - frame.time).milliseconds) }
+    }
+    let times = Times()
+    let pipeline = VideoSubscribePipeline(renderer: times, keyFrameNeeded: {})
+    let start = MonotonicClock.now()
+    for (index, frame) in try encoded(10).enumerated() {
+      pipeline.push(received(frame, due: start + .milliseconds(200 + 20 * index)))
+    }
+    try await eventually("all are shown") { times.late.all.count == 10 }
+    pipeline.stop()
+    #expect(times.late.all.allSatisfy { $0 >= 0 })
+    #expect(times.late.all.sorted()[5] < 15, "\(times.late.all)")
+  }
+
+  @Test func lateOnesAreDecodedButOnlyTheNewestShown() async throws {
+    let view = LastPicture()
+    let pipeline = VideoSubscribePipeline(renderer: view, keyFrameNeeded: {})
+    let frames = try encoded(20)
+    let now = MonotonicClock.now()
+    // The first one holds the thread; then 18 are late at once.
+    pipeline.push(received(frames[0], due: now + .milliseconds(300)))
+    try await eventually("the first is decoded") { pipeline.statistics.framesDecoded == 1 }
+    for frame in frames[1..<19] { pipeline.push(received(frame, due: now)) }
+    try await eventually("all are decoded") { pipeline.statistics.framesDecoded == 19 }
+    try await eventually("the newest is shown") { view.frames.all.count == 2 }
+    pipeline.stop()
+    let statistics = pipeline.statistics
+    #expect(statistics.framesRendered == 2)
+    #expect(statistics.framesDropped == 17)
+    #expect(statistics.testPattern?.framesMissing == 0)
+    #expect(TestPatternStrip(reading: try #require(view.frames.all.last))?.frameNumber == 18)
+  }
+
+  @Test func damageAsksForAKeyFrameOnce() async throws {
+    let asked = Mutex(0)
+    let pipeline = VideoSubscribePipeline(renderer: nil, keyFrameNeeded: { asked.withLock { $0 += 1 } })
+    let frames = try encoded(12, keyFrames: [8])
+    let now = MonotonicClock.now()
+    for (index, frame) in frames.enumerated() {
+      var damaged = frame
+      if index == 3 { damaged.bytes = [UInt8](frame.bytes.prefix(2)) }
+      pipeline.push(received(damaged, due: now))
+    }
+    try await eventually("the rest after the key frame is decoded") { pipeline.statistics.framesDecoded == 7 }
+    pipeline.stop()
+    #expect(asked.withLock { $0 } == 1)
+    #expect(pipeline.statistics.framesCorrupted == 1)
+    #expect(pipeline.statistics.keyFramesDecoded == 2)
+  }
+
+  @Test func tooMuchAsksForAKeyFrameAndWaitsForIt() async throws {
+    let asked = Mutex(0)
+    let pipeline = VideoSubscribePipeline(renderer: nil, keyFrameNeeded: { asked.withLock { $0 += 1 } })
+    let frames = try encoded(130, keyFrames: [120])
+    let far = MonotonicClock.now() + .milliseconds(300)
+    pipeline.push(received(frames[0], due: far))
+    try await eventually("the first is decoded") { pipeline.statistics.framesDecoded == 1 }
+    // The thread waits until it is time to show it; 60 fit behind it.
+    for frame in frames[1..<120] { pipeline.push(received(frame, due: far)) }
+    #expect(asked.withLock { $0 } == 1)
+    try await eventually("what fits is decoded") { pipeline.statistics.framesDecoded == 61 }
+    for frame in frames[120...] { pipeline.push(received(frame, due: far)) }
+    try await eventually("it goes on with the key frame") { pipeline.statistics.framesDecoded == 71 }
+    pipeline.stop()
+    #expect(asked.withLock { $0 } == 1)
+    #expect(pipeline.statistics.framesReceived == 130)
+    #expect(pipeline.statistics.keyFramesDecoded == 2)
+    #expect(pipeline.statistics.framesCorrupted == 0)
+  }
+
+  @Test func stopDoesNotWaitForTheNextPicture() async throws {
+    let pipeline = VideoSubscribePipeline(renderer: nil, keyFrameNeeded: {})
+    pipeline.push(received(try encoded(1)[0], due: MonotonicClock.now() + .seconds(60)))
+    try await eventually("it is decoded") { pipeline.statistics.framesDecoded == 1 }
+    let begin = MonotonicClock.now()
+    pipeline.stop()
+    #expect((MonotonicClock.now() - begin).milliseconds < 900)  // it would give up waiting after 1 s
+  }
+
+  @Test func freezesAreCountedAsW3CSays() {
+    var detector = FreezeDetector()
+    var now = Instant.zero
+    func show(after milliseconds: Int) {
+      now += .milliseconds(milliseconds)
+      detector.shown(at: now)
+    }
+    for _ in 0..<31 { show(after: 40) }
+    show(after: 189)
+    #expect(detector.freezeCount == 0)
+    for _ in 0..<30 { show(after: 40) }
+    show(after: 191)
+    #expect(detector.freezeCount == 1)
+    #expect(abs(detector.totalFreezesDuration - 0.191) < 1e-9)
+    for _ in 0..<30 { show(after: 40) }
+    detector.interrupt()
+    show(after: 5_000)
+    #expect(detector.freezeCount == 1)
+    #expect(detector.totalInterFrameDelay > 3)
+    #expect(detector.totalSquaredInterFrameDelay > 0.2)
+  }
+
+  @Test func slowPicturesFreezeAtThreeTimesTheirMean() {
+    var detector = FreezeDetector()
+    var now = Instant.zero
+    for interval in Array(repeating: 200, count: 31) + [590] + Array(repeating: 200, count: 30) + [601] {
+      now += .milliseconds(interval)
+      detector.shown(at: now)
+    }
+    #expect(detector.freezeCount == 1)
+    #expect(abs(detector.totalFreezesDuration - 0.601) < 1e-9)
+  }
+}
