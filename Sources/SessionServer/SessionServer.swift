@@ -1,1 +1,161 @@
-// Placeholder until the module has its first file; delete it then.
+import Base
+import Glibc
+import OpenTokProtocol
+
+/// The session server: credentials, session info, signalling, the REST calls of server SDKs, and the
+/// browser page. Its rooms, sockets and routes live on one service thread, this actor's executor.
+///
+/// A started server stays up until `stop()`.
+package actor SessionServer {
+  private nonisolated let loop = ServiceLoop(name: "session-server")
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  /// `$XDG_STATE_HOME/otchat`; nil if the environment does not say where home is.
+  package static var standardStateDirectory: String? {
+    StateDirectory.standardPath { name in getenv(name).map { String(cString: $0) } }
+  }
+
+  /// Where clients find it: the public URL, or the address that it listens on.
+  package nonisolated let url: String
+  package nonisolated let port: Int
+  package nonisolated let apiKey: String
+
+  let configuration: Configuration
+  let project: ProjectCredentials
+  let access: AccessRule
+  let publicAddress: PublicAddress?
+  let iceServers: ICEServerList
+  let report: @Sendable (SessionServerEvent) -> Void
+  let startedAt = MonotonicClock.now()
+  var metrics = ServerMetrics()
+  var rooms: RoomDirectory
+  var sockets: [RoomSocket: WebSocket] = [:]
+  var isTicking = false
+  /// Of streams, set by server SDKs.
+  var layoutClasses: [String: [String]] = [:]
+
+  private let webConfiguration: WebServer.Configuration
+  private var listening: ListeningSocket?
+  private(set) var web: WebServer?
+
+  /// Listens, and returns when clients can come.
+  ///
+  /// - Parameter report: called on the service thread; must not block.
+  package static func start(
+    _ configuration: Configuration, report: @escaping @Sendable (SessionServerEvent) -> Void = { _ in }
+  ) async throws(SessionServerError) -> SessionServer {
+    let server = try SessionServer(configuration, report: report)
+    try await server.open()
+    return server
+  }
+
+  private init(
+    _ configuration: Configuration, report: @escaping @Sendable (SessionServerEvent) -> Void
+  ) throws(SessionServerError) {
+    var publicAddress: PublicAddress?
+    if let text = configuration.publicURL {
+      publicAddress = PublicAddress(url: text)
+      guard publicAddress != nil else { throw .badPublicURL(text) }
+    }
+    let project = try Self.project(configuration)
+    let access = try AccessRule(configuration, publicAddress: publicAddress, secret: project.apiSecret)
+    var web = WebServer.Configuration()
+    web.host = configuration.host
+    web.port = configuration.port
+    web.limits = configuration.limits
+    web.certificate = try Self.certificate(
+      configuration, host: publicAddress?.hostName ?? configuration.host)
+    let listening: ListeningSocket
+    do {
+      listening = try WebServer.listen(web)
+    } catch {
+      throw .web(error)
+    }
+    let address = PublicAddress(
+      isSecure: web.certificate != nil,
+      authority: PublicAddress.authority(host: configuration.host, port: listening.port))
+
+    self.configuration = configuration
+    self.project = project
+    self.access = access
+    self.publicAddress = publicAddress
+    self.report = report
+    webConfiguration = web
+    apiKey = project.apiKey
+    port = listening.port
+    url = (publicAddress ?? address).httpURL
+    iceServers = ICEServerList(
+      stunURLs: configuration.stunURLs, turnURLs: configuration.turnURLs,
+      turnSecret: configuration.turnSecret)
+    var rooms = RoomConfiguration(apiKey: project.apiKey, apiSecret: project.apiSecret)
+    rooms.gracePeriod = configuration.gracePeriod
+    self.rooms = RoomDirectory(configuration: rooms)
+    self.listening = consume listening
+  }
+
+  private func open() throws(SessionServerError) {
+    guard let listening = listening.take() else { return }
+    let router = makeRouter()
+    do {
+      web = try WebServer(
+        loop: loop, configuration: webConfiguration, listening: listening,
+        handlers: WebServer.Handlers(
+          request: { request in
+            let response = router.answer(request)
+            self.metrics.count(response)
+            return response
+          },
+          refusal: { self.refusal(of: $0) },
+          opened: { self.opened($0) },
+          message: { self.received($1, on: $0) },
+          closed: { self.closed($0, $1) },
+          timer: { self.tick() }))
+    } catch {
+      throw .web(error)
+    }
+    Log.info("serve", "listening on \(url)")
+    report(.listening(url: url))
+  }
+
+  /// Tells the clients that it goes away, and frees the port. Takes at most about a second.
+  package func stop() async {
+    guard let web else { return }
+    self.web = nil
+    web.stopListening()
+    carryOut(rooms.shutDown(at: now))
+    web.webSockets.forEach { $0.close(code: Int(RoomCloseCode.goingAway)) }
+    let deadline = MonotonicClock.now() + .seconds(1)
+    while !web.webSockets.isEmpty && MonotonicClock.now() < deadline {
+      try? await Task.sleep(for: .milliseconds(5))
+    }
+    web.close()
+  }
+
+  private static func project(_ configuration: Configuration) throws(SessionServerError) -> ProjectCredentials
+  {
+    if let key = configuration.apiKey, let secret = configuration.apiSecret {
+      return ProjectCredentials(apiKey: key, apiSecret: secret)
+    }
+    var project: ProjectCredentials
+    if let path = configuration.stateDirectory {
+      project = try ProjectCredentials.kept(in: StateDirectory(path: path))
+    } else {
+      project = .random()
+    }
+    project.apiKey = configuration.apiKey ?? project.apiKey
+    project.apiSecret = configuration.apiSecret ?? project.apiSecret
+    return project
+  }
+
+  private static func certificate(
+    _ configuration: Configuration, host: String
+  ) throws(SessionServerError) -> CertificateFiles? {
+    guard configuration.certificate == nil, configuration.isSelfSigned else {
+      return configuration.certificate
+    }
+    guard let path = configuration.stateDirectory else {
+      throw .state(path: "", reason: "a certificate of its own needs a state directory")
+    }
+    return try SelfSignedCertificate.kept(in: StateDirectory(path: path), host: host)
+  }
+}

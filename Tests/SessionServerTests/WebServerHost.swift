@@ -12,8 +12,8 @@ actor WebServerHost {
   private(set) var messages: [[UInt8]] = []
   private(set) var ends: [WebSocketEnd] = []
   private(set) var timers = 0
+  private var port = 0
 
-  var port: Int { server?.port ?? 0 }
   var connectionCount: Int { server?.connectionCount ?? 0 }
   var queuedBytes: Int { server?.webSockets.map(\.queuedBytes).reduce(0, +) ?? 0 }
 
@@ -21,8 +21,10 @@ actor WebServerHost {
     var configuration = WebServer.Configuration()
     configuration.port = 0
     change(&configuration)
-    let server = try WebServer(
-      loop: loop, configuration: configuration,
+    let listening = try WebServer.listen(configuration)
+    port = listening.port
+    server = try WebServer(
+      loop: loop, configuration: configuration, listening: listening,
       handlers: WebServer.Handlers(
         request: { self.answer($0) },
         refusal: { $0.path == "/socket" ? nil : .failure(404, "no WebSocket here") },
@@ -30,8 +32,7 @@ actor WebServerHost {
         message: { self.receive($1, from: $0) },
         closed: { self.ends.append($1) },
         timer: { self.timers += 1 }))
-    self.server = server
-    return server.port
+    return port
   }
 
   func stop() {

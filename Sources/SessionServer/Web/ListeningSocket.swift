@@ -2,10 +2,10 @@ import CLinux
 import Glibc
 
 /// A bound and listening TCP socket. libwebsockets could listen itself, but would not say why it failed.
-struct ListeningSocket: ~Copyable {
+package struct ListeningSocket: ~Copyable, Sendable {
   let descriptor: Int32
   /// The port it got: the one asked for, or a free one if that was 0.
-  let port: Int
+  package let port: Int
 
   deinit { close(descriptor) }
 

@@ -64,10 +64,8 @@ package final class WebServer {
   }
 
   package let configuration: Configuration
-  /// The port that it listens on.
-  package let port: Int
   /// TCP connections now, HTTP and WebSocket.
-  package internal(set) var connectionCount = 0
+  package private(set) var connectionCount = 0
 
   let handlers: Handlers
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
@@ -85,16 +83,22 @@ package final class WebServer {
   /// listening socket stays readable and the loop would spin.
   private var spareDescriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
 
-  /// Listens at once. On the loop's thread; it stays up until `close()`.
-  package init(
-    loop: ServiceLoop, configuration: Configuration, handlers: Handlers
-  ) throws(WebServerError) {
+  /// Binds the port, from any thread: what can go wrong with a configuration goes wrong here.
+  package static func listen(
+    _ configuration: Configuration
+  ) throws(WebServerError) -> ListeningSocket {
     try configuration.certificate?.check()
+    return try ListeningSocket(host: configuration.host, port: configuration.port)
+  }
+
+  /// Serves from now on and stays up until `close()`. On the loop's thread.
+  package init(
+    loop: ServiceLoop, configuration: Configuration, listening: consuming ListeningSocket, handlers: Handlers
+  ) throws(WebServerError) {
     self.loop = loop
     self.configuration = configuration
     self.handlers = handlers
-    listening = try ListeningSocket(host: configuration.host, port: configuration.port)
-    port = listening.port
+    self.listening = listening
     memory = ContextMemory(configuration)
     context = try open()
     loop.serve(context)

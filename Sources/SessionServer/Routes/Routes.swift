@@ -1,0 +1,63 @@
+import Base
+import OpenTokProtocol
+
+/// All routes of the server (the table of `otchat serve`).
+extension SessionServer {
+  func makeRouter() -> Router {
+    var router = Router()
+    addPages(to: &router)
+    addCredentials(to: &router)
+    addModeration(to: &router)
+    addProject(to: &router)
+    addArchives(to: &router)
+    router.add([.get], "/healthz") { _, _ in .json(JSON.object(["status": "ok"]).serialized()) }
+    router.add([.get], "/metrics") { _, _ in
+      HTTPResponse(
+        contentType: "text/plain; version=0.0.4; charset=utf-8",
+        body: [UInt8](self.metrics.text(self.gauges).utf8))
+    }
+    return router
+  }
+
+  private var gauges: ServerMetrics.Gauges {
+    var gauges = ServerMetrics.Gauges()
+    gauges.sessions = rooms.sessions.count
+    gauges.connections = rooms.connectionCount
+    gauges.streams = rooms.streamCount
+    gauges.webSockets = web?.webSockets.count ?? 0
+    gauges.tcpConnections = web?.connectionCount ?? 0
+    gauges.uptimeSeconds = (MonotonicClock.now() - startedAt).seconds
+    return gauges
+  }
+
+  private func addPages(to router: inout Router) {
+    for path in ["/v2/js/opentok.js", "/v2/js/opentok.min.js"] {
+      router.add([.get], path) { _, _ in
+        Self.page(PackageResources.opentok_js, type: "text/javascript")
+      }
+    }
+  }
+
+  private static func page(_ bytes: [UInt8], type: String) -> HTTPResponse {
+    var response = HTTPResponse(contentType: "\(type); charset=utf-8", body: bytes)
+    response.headers.append(("Cache-Control", "no-cache"))
+    return response
+  }
+
+  /// Archives are not recorded yet; they say so instead of pretending.
+  private func addArchives(to router: inout Router) {
+    let answer: Router.Handler = { request, _ in
+      self.access.admits(request)
+        ? .failure(501, "this server does not record archives yet") : Self.accessDenied
+    }
+    for path in ["/start", "/start/:session"] { router.add([.get, .post], path, answer) }
+    for path in ["/stop/:archive", "/archive/start", "/archive/:archive/stop"] {
+      router.add([.post], path, answer)
+    }
+    for path in ["/view", "/view/:archive", "/archive", "/archive/:archive", "/archive/:archive/view"] {
+      router.add([.get], path, answer)
+    }
+  }
+
+  static let accessDenied = HTTPResponse.failure(403, "the access key is missing or wrong")
+}

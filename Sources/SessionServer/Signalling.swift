@@ -1,0 +1,74 @@
+import Base
+import OpenTokProtocol
+
+/// The WebSockets of clients and the rooms behind them: carries messages, decides nothing.
+extension SessionServer {
+  static let signallingPath = "/rumorwebsocketsv2"
+
+  func refusal(of request: HTTPRequest) -> HTTPResponse? {
+    request.path == Self.signallingPath ? nil : .failure(404, "no WebSocket here")
+  }
+
+  func opened(_ socket: WebSocket) {
+    metrics.socketsOpened += 1
+    sockets[socket.id] = socket
+    let query = FormEncoding.text(socket.request.query.map { (key: $0.name, value: $0.value) })
+    carryOut(rooms.opened(socket.id, query: query, at: now))
+    if !isTicking { tick() }
+  }
+
+  func received(_ message: [UInt8], on socket: WebSocket) {
+    metrics.messagesReceived += 1
+    carryOut(rooms.received(message, on: socket.id, at: now))
+  }
+
+  func closed(_ socket: WebSocket, _ end: WebSocketEnd) {
+    sockets[socket.id] = nil
+    let code: UInt16 =
+      switch end {
+      case .closedByPeer(let code): code.map { UInt16(truncatingIfNeeded: $0) } ?? RoomCloseCode.noCode
+      case .closedHere, .lost: RoomCloseCode.abnormal
+      }
+    carryOut(rooms.closed(socket.id, code: code, at: now))
+  }
+
+  /// Once a second, as long as there is anybody whose time could run out.
+  func tick() {
+    carryOut(rooms.advance(to: now))
+    isTicking = rooms.socketCount > 0 || !rooms.sessions.isEmpty
+    web?.wake(at: isTicking ? MonotonicClock.now() + .seconds(1) : nil)
+  }
+
+  func carryOut(_ outputs: [RoomOutput]) {
+    for output in outputs {
+      switch output {
+      case .send(let frame, let socket):
+        metrics.messagesSent += 1
+        sockets[socket]?.send(frame.encoded())
+      case .close(let socket, let code):
+        sockets[socket]?.close(code: Int(code))
+      case .event(let event):
+        note(event)
+      }
+    }
+  }
+
+  private func note(_ event: RoomEvent) {
+    switch event {
+    case .connectionCreated(_, let connection):
+      Log.info("serve", "connection \(connection.id) came")
+    case .connectionDestroyed(_, let connection, let reason):
+      Log.info("serve", "connection \(connection.id) went: \(reason)")
+    case .streamCreated(_, let stream):
+      Log.info("serve", "stream \(stream.id) came")
+    case .streamDestroyed(_, let stream, let reason):
+      Log.info("serve", "stream \(stream.id) went: \(reason)")
+      layoutClasses[stream.id] = nil
+    }
+    report(.room(event))
+  }
+
+  var now: RoomTime {
+    RoomTime(instant: MonotonicClock.now(), unixMilliseconds: WallClock.microseconds() / 1000)
+  }
+}
