@@ -10,11 +10,14 @@ func library(_ name: String, pkgConfig: String? = nil, apt: String? = nil) -> Ta
 }
 
 /// A Swift module with its test target of the same name.
-func module(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> [Target] {
+func module(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = [],
+  tests: [Target.Dependency] = []
+) -> [Target] {
   [
     .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings),
     .testTarget(
-      name: "\(name)Tests", dependencies: [.target(name: name), "TestSupport"],
+      name: "\(name)Tests", dependencies: [.target(name: name), "TestSupport"] + tests,
       resources: [.copy("Fixtures")], swiftSettings: settings),
   ]
 }
@@ -49,7 +52,7 @@ let modules: [Target] =
     "SessionServer", ["Base", "OpenTokProtocol", "COpenSSL", "CWebSockets", "CLinux"],
     resources: [.embedInCode("Resources")])
   + module("CommandLineKit", ["Base"])
-  + module("Terminal", ["Base", "Codecs", "MediaIO", "CChafa", "CLinux"])
+  + module("Terminal", ["Base", "Codecs", "MediaIO", "CChafa", "CLinux"], tests: ["terminal-probe"])
 
 let package = Package(
   name: "otchat",

@@ -1,6 +1,7 @@
 import Base
 import Codecs
 import Glibc
+import MediaIO
 import Synchronization
 
 /// A call on the terminal: keys become commands, events and pictures become the screen.
@@ -88,6 +89,18 @@ package final class CallDisplay: Sendable {
       if !shared.undrawn.insert(source).inserted { shared.counters.picturesDropped += 1 }
     }
     notify()
+  }
+
+  /// What a decoder or a camera shows its pictures with.
+  package func renderer(for source: PictureSource) -> any VideoRenderer {
+    Renderer(display: self, source: source)
+  }
+
+  private struct Renderer: VideoRenderer {
+    let display: CallDisplay
+    let source: PictureSource
+
+    func render(_ frame: VideoFrame) { display.show(frame, from: source) }
   }
 
   /// Gives the terminal back as it was. Any thread but the reading one; the second call does nothing.

@@ -65,8 +65,8 @@ struct ScreenEncoder {
     case .glyph(let glyph, let style):
       setStyle(style)
       put(glyph)
-      let isCertain = glyph.width == 1 && glyph.text.utf8.count == 1
-      position = isCertain ? (column + 1, row) : nil
+      let isCertain = !capabilities.unicode || glyph.text.utf8.count == 1
+      position = isCertain ? (column + glyph.width, row) : nil
     case .continuation: break
     }
   }

@@ -37,7 +37,7 @@ package enum TerminalError: Error, Equatable {
 /// The terminal in raw mode on its alternate screen.
 ///
 /// It is restored by `leave()`, on exit(3), and when the process crashes (SIGSEGV, SIGILL, SIGTRAP, …); for
-/// SIGINT, SIGTERM and SIGHUP the program watches them and leaves. SIGPIPE is ignored from here on: a
+/// SIGINT, SIGTERM and SIGHUP the program watches them (from before this is made) and leaves. SIGPIPE is ignored from here on: a
 /// terminal that went away is an error of a write.
 package final class TerminalDevice: Sendable {
   /// The descriptor keys are read from.

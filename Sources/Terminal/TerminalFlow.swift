@@ -19,7 +19,7 @@ struct TerminalFlow: Sendable {
   var awaitsAnswer: Bool { hasAnswered && underWay > 0 }
 
   mutating func wrote(at now: Instant) {
-    underWay += 1
+    underWay = now >= last + Self.patience ? 1 : underWay + 1
     last = now
   }
 
@@ -28,10 +28,7 @@ struct TerminalFlow: Sendable {
     underWay = max(0, underWay - 1)
   }
 
-  mutating func mayWrite(at now: Instant) -> Bool {
-    if !hasAnswered || underWay < Self.maximumUnderWay { return true }
-    guard now >= last + Self.patience else { return false }
-    underWay = 0
-    return true
+  func mayWrite(at now: Instant) -> Bool {
+    !hasAnswered || underWay < Self.maximumUnderWay || now >= last + Self.patience
   }
 }

@@ -99,6 +99,7 @@ extension Commands {
 
   private static let audioSources: [Choice] = [
     Choice("mic", "a microphone", parameter: .optional("NAME"), availability: .notYet),
+    Choice("test", "a blip each second, with the test pattern's flash"),
     Choice("tone", "a sine tone, 440 Hz if nothing else is said", parameter: .optional("HZ")),
     Choice("noise", "noise"),
     Choice("silence", "silence"),
@@ -151,7 +152,7 @@ extension Commands {
           Choice("sixel", "sixel graphics", availability: .notYet),
           Choice("symbols", "Unicode block symbols in colour"),
           Choice("ascii", "ASCII characters"),
-          Choice("none", "no picture and no keys"),
+          Choice("none", "no picture and no keys: commands are typed as lines"),
         ]), default: .value("auto"), group: Group.screen, "how pictures are shown"),
     Flag(
       "filter",

@@ -22,6 +22,8 @@ let environment = [
 }
 let capabilities = TerminalCapabilities(environment: environment)
 
+// Before the terminal is taken over, so that there is no moment in which a signal leaves it raw.
+let signals = SignalWatch.stream(of: [SIGINT, SIGTERM, SIGHUP])
 guard let device = try? TerminalDevice() else {
   note("no terminal")
   exit(64)
@@ -69,7 +71,7 @@ _ = MediaThread(name: "pictures") {
 }
 
 Task.detached {
-  for await signal in SignalWatch.stream(of: [SIGINT, SIGTERM, SIGHUP]) { leave(128 + signal) }
+  for await signal in signals { leave(128 + signal) }
 }
 
 @Sendable func leave(_ status: Int32) -> Never {

@@ -1,0 +1,131 @@
+import Base
+import Foundation
+import TestSupport
+import Testing
+
+/// A program on a terminal of its own, and the terminal emulator that a test plays.
+final class PseudoTerminal {
+  private var master: Int32
+  private let process: pid_t
+  private(set) var output = ""
+  private var pending: [UInt8] = []
+  /// Whether the emulator reads and answers status requests.
+  var isReading = true
+  private var exit: Int32?
+  private let initial: termios
+
+  /// TIOCSPTLCK, TIOCGPTN, POSIX_SPAWN_SETSID.
+  private static let setLock: UInt = 0x4004_5431
+  private static let getNumber: UInt = 0x8004_5430
+  private static let newSession: Int16 = 0x80
+
+  /// Starts `terminal-probe`.
+  init(
+    _ arguments: [String], environment: [String: String], columns: Int = 80, rows: Int = 24
+  ) throws {
+    // posix_openpt(3), unlockpt(3) and ptsname(3), which Glibc's module hides.
+    master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    var (locked, number): (Int32, Int32) = (0, -1)
+    try #require(ioctl(master, Self.setLock, &locked) == 0 && ioctl(master, Self.getNumber, &number) == 0)
+    let name = "/dev/pts/\(number)"
+    initial = try Self.attributes(of: master)
+    Self.setSize(of: master, columns, rows)
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    // The first terminal that a session leader opens is its controlling one.
+    posix_spawn_file_actions_addopen(&actions, 0, name, O_RDWR, 0)
+    posix_spawn_file_actions_adddup2(&actions, 0, 1)
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    posix_spawnattr_setflags(&attributes, Self.newSession)
+    let path = Bundle.module.bundleURL.deletingLastPathComponent().appending(path: "terminal-probe").path
+    var words = ([path] + arguments).map { strdup($0) } + [nil]
+    var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { for word in words + variables { free(word) } }
+    var process: pid_t = 0
+    let status = posix_spawn(&process, path, &actions, &attributes, &words, &variables)
+    self.process = process
+    try #require(status == 0, "cannot start \(path)")
+    _ = fcntl(master, F_SETFL, O_NONBLOCK)
+  }
+
+  deinit {
+    // Whoever lost its window has to end by itself.
+    if exit == nil, master >= 0 {
+      kill(process, SIGKILL)
+      waitpid(process, nil, 0)
+    }
+    if master >= 0 { close(master) }
+  }
+
+  private static func attributes(of descriptor: Int32) throws -> termios {
+    var attributes = termios()
+    try #require(tcgetattr(descriptor, &attributes) == 0)
+    return attributes
+  }
+
+  private static func setSize(of descriptor: Int32, _ columns: Int, _ rows: Int) {
+    var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+    _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+  }
+
+  func resize(columns: Int, rows: Int) { Self.setSize(of: master, columns, rows) }
+
+  func type(_ text: String) { _ = write(master, text, text.utf8.count) }
+
+  func send(signal: Int32) { kill(process, signal) }
+
+  /// The window is closed: the program gets SIGHUP, and errors from there on.
+  func closeWindow() {
+    close(master)
+    master = -1
+  }
+
+  /// Whether the attributes are those from before the program was started.
+  var isRestored: Bool {
+    guard let now = try? Self.attributes(of: master) else { return false }
+    return now.c_lflag == initial.c_lflag && now.c_iflag == initial.c_iflag && now.c_oflag == initial.c_oflag
+  }
+
+  var isRaw: Bool { (try? Self.attributes(of: master).c_lflag & tcflag_t(ICANON | ECHO | ISIG)) == 0 }
+
+  /// Forgets the output so far.
+  func clear() { output = "" }
+
+  /// Reads what is there, and answers as a terminal does.
+  func pump() {
+    guard isReading else { return }
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    while true {
+      let count = read(master, &buffer, buffer.count)
+      guard count > 0 else { break }
+      pending += buffer[..<count]
+    }
+    let text = String(decoding: pending, as: UTF8.self)
+    pending = []
+    output += text
+    for _ in 0..<(text.components(separatedBy: "\u{1B}[5n").count - 1) { type("\u{1B}[0n") }
+  }
+
+  func wait(for what: String, within limit: Duration = .seconds(10), _ condition: (PseudoTerminal) -> Bool)
+    async throws
+  {
+    try await eventually(within: limit, what, state: { String(self.output.suffix(400)).debugDescription }) {
+      pump()
+      return condition(self)
+    }
+  }
+
+  /// The exit status as a shell gives it: 128 + signal if one ended it.
+  func waitForExit(within limit: Duration = .seconds(10)) async throws -> Int32 {
+    try await wait(for: "exit", within: limit) { terminal in
+      var status: Int32 = 0
+      guard waitpid(terminal.process, &status, WNOHANG) == terminal.process else { return false }
+      terminal.exit = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
+      return true
+    }
+    pump()
+    return exit ?? -1
+  }
+}
