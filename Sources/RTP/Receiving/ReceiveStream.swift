@@ -18,6 +18,9 @@ final class ReceiveStream {
   var rtxReception: ReceptionStatistics?
   var timestamps = TimestampUnwrapper()
   var video: VideoReceiver?
+  var nack: NACKTracker?
+  var senderClock = SenderClock()
+  var remoteBitrate = RemoteBitrateEstimator()
   var keyFrameRequester = KeyFrameRequester()
   var lastPacket: Instant?
   var statistics: InboundRTPStatistics
@@ -36,12 +39,16 @@ final class ReceiveStream {
 
   func payloadKind(_ type: UInt8) -> PayloadKind { payloadKinds[Int(type & 0x7F)] }
 
+  var canRequestKeyFrame: Bool { ssrc != nil && (configuration.pli || configuration.fir) }
+
   /// Starts over with a new source (RFC 3550, 8.2: a sender may change its SSRC at any time).
   func bind(ssrc: UInt32) {
     self.ssrc = ssrc
     statistics.ssrc = ssrc
     reception = ReceptionStatistics(ssrc: ssrc, clockRate: configuration.kind.clockRate)
     timestamps = TimestampUnwrapper()
+    senderClock = SenderClock()
+    nack = configuration.nack && configuration.kind == .video ? NACKTracker() : nil
     video = configuration.kind == .video ? VideoReceiver() : nil
   }
 

@@ -196,6 +196,11 @@ struct KeyFrameRequestLimiter {
     lastCommandNumber = commandNumber
   }
 
+  /// Whether a key frame now is the answer to a request.
+  func isAnswered(at now: Instant) -> Bool {
+    isPending || lastAnswer.map { now - $0 < Self.interval } ?? false
+  }
+
   /// A key frame goes out anyway: whoever waits for one gets it.
   mutating func keyFrameSent() { isPending = false }
 

@@ -4,6 +4,12 @@ extension RTPSession {
   /// What one RTCP packet may have, as RTP packets.
   private static let maximumControlSize = SendStream.maximumPacketSize
 
+  private static let never = Instant(nanoseconds: .max)
+  /// Sequence numbers in one NACK.
+  private static let maximumNACKs = 60
+  /// The largest transport-wide feedback that is written, in octets.
+  private static let feedbackRoom = 900
+
   // MARK: Receiving
 
   func receiveControl(_ bytes: UnsafeRawBufferPointer, at now: Instant) {
@@ -20,7 +26,11 @@ extension RTPSession {
           guard let route = routes[ssrc], !route.isRetransmission else { continue }
           events.append(.bye(route.stream.id))
         }
-      case .nack: break
+      case .nack(let nack):
+        guard let stream = sendStreams.first(where: { $0.configuration.ssrc == nack.media }) else { break }
+        stream.statistics.nackCount += 1
+        guard stream.configuration.nack else { break }
+        for number in nack.sequenceNumbers { retransmit(number, of: stream, at: now) }
       case .pictureLossIndication(_, let media):
         guard let stream = sendStreams.first(where: { $0.configuration.ssrc == media }) else { break }
         stream.statistics.pliCount += 1
@@ -33,10 +43,15 @@ extension RTPSession {
           stream.statistics.firCount += 1
           stream.keyFrameRequests.request(commandNumber: entry.commandNumber)
         }
-      case .receiverEstimatedMaximumBitrate: break
-      case .transportFeedback: break
+      case .receiverEstimatedMaximumBitrate(let estimate):
+        guard sendStreams.contains(where: { $0.configuration.remb }) else { break }
+        congestion.receiveEstimate(estimate.bitsPerSecond, at: now)
+      case .transportFeedback(let feedback):
+        guard sendStreams.contains(where: { $0.configuration.transportCC }) else { break }
+        congestion.receive(feedback, roundTripTime: roundTripTime, at: now)
       }
     }
+    applyTarget(at: now)
     if !isWellFormed { packetsMalformed += 1 }
     for stream in sendStreams where stream.keyFrameRequests.poll(at: now) {
       events.append(.keyFrameRequested(stream.id))
@@ -49,6 +64,10 @@ extension RTPSession {
       route.stream.rtxReception?.lastSenderReport = (report.ntpTime, now)
     } else {
       route.stream.reception?.lastSenderReport = (report.ntpTime, now)
+      if let last = route.stream.timestamps.last {
+        route.stream.senderClock.update(
+          ntpTime: report.ntpTime, timestamp: report.rtpTimestamp, near: last)
+      }
     }
   }
 
@@ -70,6 +89,14 @@ extension RTPSession {
         roundTripTime.add(.seconds(seconds))
       }
     }
+    if let previous = stream.lastReport {
+      let total = Int(
+        Int32(bitPattern: block.extendedHighestSequenceNumber &- previous.extendedHighestSequenceNumber))
+      let lost = Int(block.cumulativeLost) - Int(previous.cumulativeLost)
+      congestion.receiveReport(
+        total: total, lost: lost, roundTripTime: roundTripTime, at: now)
+      if let share = sentLoss.add(total: total, lost: lost) { events.append(.packetLoss(share)) }
+    }
     stream.remote = remote
     stream.lastReport = block
   }
@@ -81,11 +108,16 @@ extension RTPSession {
   /// - Returns: its size, or nil if nothing is due.
   func writeControl(at now: Instant) -> Int? {
     let isReportDue = reports.next.map { $0 <= now } ?? false
-    let requests = receiveStreams.filter { stream in
-      guard stream.ssrc != nil, stream.configuration.pli || stream.configuration.fir else { return false }
-      return stream.keyFrameRequester.poll(at: now)
+    let requests = receiveStreams.filter { $0.canRequestKeyFrame && $0.keyFrameRequester.poll(at: now) }
+    let lossReports = receiveStreams.filter { $0.ssrc != nil && $0.nack?.deadline ?? Self.never <= now }
+    let estimates = receiveStreams.filter {
+      sendsREMB(for: $0) && $0.remoteBitrate.deadline ?? Self.never <= now
     }
-    guard isReportDue || !requests.isEmpty || !goodbyes.isEmpty else { return nil }
+    let isFeedbackDue = sendsTransportFeedback && arrivals.deadline ?? Self.never <= now
+    guard
+      isReportDue || !requests.isEmpty || !goodbyes.isEmpty || !lossReports.isEmpty || !estimates.isEmpty
+        || isFeedbackDue
+    else { return nil }
     var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: scratch[0..<Self.maximumControlSize]))
     if isReportDue || !goodbyes.isEmpty {
       writeReports(to: &writer, at: now)
@@ -96,6 +128,15 @@ extension RTPSession {
       writeSourceDescription(to: &writer)
     }
     for stream in requests { writeKeyFrameRequest(of: stream, to: &writer) }
+    for stream in lossReports { writeNACK(of: stream, to: &writer, at: now) }
+    for stream in estimates {
+      guard let bitrate = stream.remoteBitrate.estimate(at: now) else { continue }
+      RTCPPacket.receiverEstimatedMaximumBitrate(
+        ReceiverEstimatedMaximumBitrate(
+          sender: senderSSRC, bitsPerSecond: bitrate, ssrcs: [stream.ssrc, stream.rtxSSRC].compactMap { $0 })
+      ).write(to: &writer)
+    }
+    if isFeedbackDue { writeTransportFeedback(to: &writer, at: now) }
     if !goodbyes.isEmpty {
       RTCPPacket.goodbye(ssrcs: goodbyes).write(to: &writer)
       goodbyes = []
@@ -134,6 +175,24 @@ extension RTPSession {
     }
     if sources.isEmpty { sources = [SourceDescription(ssrc: feedbackSSRC, cname: configuration.cname)] }
     RTCPPacket.sourceDescription(Array(sources.prefix(8))).write(to: &writer)
+  }
+
+  private func writeNACK(of stream: ReceiveStream, to writer: inout ByteWriter, at now: Instant) {
+    let numbers =
+      stream.nack?.requests(
+        at: now, roundTripTime: roundTripTime.estimate, limit: Self.maximumNACKs) ?? []
+    guard let ssrc = stream.ssrc, !numbers.isEmpty else { return }
+    stream.statistics.nackCount += 1
+    RTCPPacket.nack(NegativeAcknowledgement(sender: senderSSRC, media: ssrc, sequenceNumbers: numbers))
+      .write(to: &writer)
+  }
+
+  /// As many as fit; the rest follows in the next packet.
+  private func writeTransportFeedback(to writer: inout ByteWriter, at now: Instant) {
+    guard writer.memory.count - writer.count > Self.feedbackRoom,
+      let feedback = arrivals.feedback(sender: senderSSRC, at: now)
+    else { return }
+    RTCPPacket.transportFeedback(feedback).write(to: &writer)
   }
 
   private func writeKeyFrameRequest(of stream: ReceiveStream, to writer: inout ByteWriter) {

@@ -17,12 +17,16 @@ extension RTPSession {
       return
     }
     let values = HeaderExtensionValues(of: packet, by: receiveExtensions)
+    if let number = values.transportSequenceNumber, sendsTransportFeedback {
+      arrivals.received(number, ssrc: packet.ssrc, size: packet.bytes.count, at: now)
+    }
     guard let route = route(packet, values, at: now) else {
       packetsUnknown += 1
       return
     }
     reports.start(at: now)
     let stream = route.stream
+    if sendsREMB(for: stream) { noteForREMB(packet, values, on: stream, at: now) }
     if route.isRetransmission {
       receiveRetransmission(packet, on: stream, at: now)
     } else {
@@ -33,6 +37,20 @@ extension RTPSession {
       receiveMedia(packet, on: stream, at: now)
     }
     drainVideo(of: stream, at: now)
+  }
+
+  private func noteForREMB(
+    _ packet: RTPPacket, _ values: HeaderExtensionValues, on stream: ReceiveStream, at now: Instant
+  ) {
+    if let time = values.absoluteSendTime {
+      stream.remoteBitrate.received(absoluteSendTime: time, size: packet.bytes.count, at: now)
+    } else if receiveExtensions.absoluteSendTime == nil, stream.configuration.kind == .video,
+      packet.ssrc == stream.ssrc
+    {
+      var timestamps = stream.timestamps
+      stream.remoteBitrate.received(
+        videoTimestamp: timestamps.unwrap(packet.timestamp), size: packet.bytes.count, at: now)
+    }
   }
 
   // MARK: Which stream
@@ -78,9 +96,14 @@ extension RTPSession {
     stream.statistics.bytesReceived += packet.payload.count
     stream.statistics.headerBytesReceived += packet.bytes.count - packet.payload.count
     stream.statistics.lastPacketReceived = now
+    // Without RTX a packet that had been asked for comes back as it was.
+    let arrival = stream.nack?.received(
+      number, isRepair: stream.configuration.rtxPayloadTypes.isEmpty ? nil : false,
+      roundTripTime: roundTripTime.smoothed, at: now)
+    noteRepair(arrival, size: packet.payload.count, on: stream)
     deliver(
-      packet.payload, number: number, timestamp: packet.timestamp, marker: packet.marker, isRepair: false,
-      on: stream, at: now)
+      packet.payload, number: number, timestamp: packet.timestamp, marker: packet.marker,
+      isRepair: arrival?.wasRequested ?? false, on: stream, at: now)
   }
 
   /// A packet inside an RTX packet: the original sequence number, then the original payload
@@ -94,11 +117,21 @@ extension RTPSession {
     var reader = ByteReader(packet.payload)
     // Without a number it is padding that probes the way.
     guard let original = reader.uint16(), let number = stream.reception?.extend(original) else { return }
+    let arrival = stream.nack?.received(
+      number, isRepair: true, roundTripTime: roundTripTime.smoothed, at: now)
+    if let trip = arrival?.roundTrip { roundTripTime.add(trip) }
     stream.statistics.retransmittedPacketsReceived += 1
     stream.statistics.retransmittedBytesReceived += packet.payload.count
     deliver(
       reader.rest(), number: number, timestamp: packet.timestamp, marker: packet.marker, isRepair: true,
       on: stream, at: now)
+  }
+
+  private func noteRepair(_ arrival: NACKTracker.Arrival?, size: Int, on stream: ReceiveStream) {
+    guard let arrival, arrival.wasRequested else { return }
+    if let trip = arrival.roundTrip { roundTripTime.add(trip) }
+    stream.statistics.retransmittedPacketsReceived += 1
+    stream.statistics.retransmittedBytesReceived += size
   }
 
   private func deliver(
@@ -129,13 +162,26 @@ extension RTPSession {
     requestKeyFrameIfStuck(stream, video, at: now)
   }
 
-  /// Asks for a key frame when nothing else can bring the picture back.
+  /// Asks for a key frame when nothing else can bring the picture back (soon enough).
   private func requestKeyFrameIfStuck(_ stream: ReceiveStream, _ video: VideoReceiver, at now: Instant) {
+    if let last = video.lastSequenceNumber { stream.nack?.discard(through: last) }
     guard let since = video.waitingSince else { return }
-    let isStuck =
-      video.needsKeyFrame
-      ? video.arrivingKeyFrame == nil : video.hasUndecodableFrames && now - since > .milliseconds(100)
-    if isStuck { stream.keyFrameRequester.request() }
+    var isStuck = false
+    // What was lost is asked for; only when that takes too long the picture starts afresh.
+    let patience =
+      stream.nack == nil ? Duration.milliseconds(40) : .milliseconds(300) + roundTripTime.estimate * 3
+    if video.needsKeyFrame {
+      isStuck = video.arrivingKeyFrame.map { now - $0.lastPacket > patience } ?? true
+    } else if let nack = stream.nack {
+      let isIncomplete = video.hasUndecodableFrames || !nack.isEmpty
+      isStuck = nack.hasGivenUp || isIncomplete && now - since > patience
+    } else {
+      isStuck = video.hasUndecodableFrames && now - since > patience
+    }
+    if isStuck {
+      stream.nack?.acknowledgeGivingUp()
+      stream.keyFrameRequester.request()
+    }
     if let last = video.arrivingKeyFrame?.lastPacket, now - last < .milliseconds(200) {
       stream.keyFrameRequester.postpone(at: last)
     }

@@ -16,7 +16,11 @@ extension RTPSession {
   package func send(_ frame: EncodedVideoFrame, on id: StreamID, at now: Instant) {
     guard !isClosed, let stream = sendStream(id) else { return }
     reports.start(at: now)
-    if frame.isKeyFrame { stream.keyFrameRequests.keyFrameSent() }
+    if frame.isKeyFrame {
+      // What still waits before a key frame that was asked for is of no use any more.
+      if stream.keyFrameRequests.isAnswered(at: now) { pacer.removeAll(of: id) }
+      stream.keyFrameRequests.keyFrameSent()
+    }
     let room = Self.maximumQueuedPackets - pacer.videoCount
     guard let numbers = stream.store(frame, maximumPackets: room) else {
       stream.statistics.framesDropped += 1
@@ -53,6 +57,9 @@ extension RTPSession {
         entry.sequenceNumber, isRetransmission: entry.isRetransmission, to: memory, at: now)
     else { return nil }
     stream.statistics.totalPacketSendDelay += (now - entry.enqueued).seconds
+    videoTarget.packetSent(
+      size: count, isAudio: stream.configuration.kind == .audio, isRetransmission: entry.isRetransmission,
+      at: now)
     if let offset = stream.header.absoluteSendTimeOffset {
       // 6.18 fixed point of the wall clock's seconds.
       let time = UInt32(truncatingIfNeeded: ntpTime(at: now).value >> 14)
@@ -60,10 +67,42 @@ extension RTPSession {
       memory[offset + 1] = UInt8(truncatingIfNeeded: time >> 8)
       memory[offset + 2] = UInt8(truncatingIfNeeded: time)
     }
+    if let offset = stream.header.transportSequenceNumberOffset, stream.configuration.transportCC {
+      let number = congestion.packetSent(size: count, at: now)
+      memory.storeBytes(of: number.bigEndian, toByteOffset: offset, as: UInt16.self)
+    }
     return count
   }
 
   func ntpTime(at now: Instant) -> NTPTime {
     NTPTime(unixMicroseconds: configuration.wallClockAtZero &+ now.nanoseconds / 1000)
+  }
+}
+
+extension RTPSession {
+  /// Sends a packet again that the peer misses, unless that has just been done or would cost too much.
+  func retransmit(_ sequenceNumber: UInt16, of stream: SendStream, at now: Instant) {
+    guard let number = stream.extend(sequenceNumber), let packet = stream.history.packet(number),
+      // Nil while it waits in the pacer.
+      let sent = stream.history.metadata(number)?.sent,
+      now - sent >= max(.milliseconds(5), roundTripTime.estimate * 3 / 4),
+      retransmissions.spend(packet.count, rate: congestion.target / 2, at: now)
+    else { return }
+    stream.history.update(number) { $0.sent = nil }
+    pacer.enqueue(
+      Pacer.Entry(
+        stream: stream.id, sequenceNumber: number, size: packet.count, enqueued: now, isRetransmission: true),
+      .retransmission)
+  }
+
+  /// Tells pacer and encoders what congestion control decided.
+  func applyTarget(at now: Instant) {
+    pacer.rate = congestion.target * 5 / 2
+    if videoTarget.update(total: congestion.target, at: now) {
+      for stream in sendStreams where stream.configuration.kind == .video {
+        stream.statistics.targetBitrate = videoTarget.bitrate
+      }
+      events.append(.targetBitrate(bitsPerSecond: videoTarget.bitrate))
+    }
   }
 }

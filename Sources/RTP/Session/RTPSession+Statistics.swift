@@ -24,7 +24,7 @@ extension RTPSession {
     }
     result.outbound = sendStreams.map(\.statistics)
     result.remoteInbound = sendStreams.compactMap(\.remote)
-    result.availableOutgoingBitrate = configuration.initialBitrate
+    result.availableOutgoingBitrate = congestion.target
     result.currentRoundTripTime = roundTripTime.smoothed?.seconds
     result.packetsMalformed = packetsMalformed
     result.packetsUnknown = packetsUnknown
@@ -33,8 +33,21 @@ extension RTPSession {
 
   /// The sound that a stream plays now, for lip sync.
   ///
-  /// - Parameters:
-  ///   - timestamp: extended, of the sample that the listener hears at `playedAt`.
+  /// - Parameter timestamp: extended, of the sample that the listener hears at `playedAt`.
   package func updateAudioPlayout(_ id: StreamID, timestamp: Int64, playedAt: Instant) {
+    guard let audio = receiveStream(id),
+      let captured = audio.senderClock.captureTime(of: timestamp, clockRate: 48_000)
+    else { return }
+    for stream in receiveStreams {
+      guard let video = stream.video, let last = stream.timestamps.last,
+        let shown = video.timing.idealArrival(timestamp: last),
+        let taken = stream.senderClock.captureTime(of: last, clockRate: 90_000)
+      else { continue }
+      let change = lipSync.update(
+        audioDelay: playedAt.seconds - captured, videoDelay: shown.seconds - taken,
+        jitterDelay: video.timing.jitterDelay, at: playedAt)
+      video.timing.synchronizationDelay = lipSync.videoDelay
+      if change { events.append(.audioMinimumDelay(id, .seconds(lipSync.audioDelay))) }
+    }
   }
 }

@@ -40,6 +40,12 @@ package final class RTPSession {
   var receiveExtensions = HeaderExtensionMap()
   var pacer: Pacer
   var events = FIFO<RTPSessionEvent>()
+  var congestion: CongestionController
+  var videoTarget: VideoTargetBitrate
+  var retransmissions = RetransmissionBudget()
+  var arrivals = TransportFeedbackRecorder()
+  var lipSync = LipSync()
+  var sentLoss = SentLoss()
   var reports = ReportSchedule()
   var goodbyes: [UInt32] = []
   var roundTripTime = RoundTripTime()
@@ -60,6 +66,10 @@ package final class RTPSession {
     random = SeededGenerator(seed: configuration.randomSeed)
     feedbackSSRC = UInt32.random(in: 1...UInt32.max, using: &random)
     pacer = Pacer(rate: configuration.initialBitrate * 5 / 2)
+    congestion = CongestionController(
+      initial: configuration.initialBitrate, minimum: configuration.minimumBitrate,
+      maximum: configuration.maximumBitrate)
+    videoTarget = VideoTargetBitrate(initial: configuration.initialBitrate)
     scratch = .allocate(byteCount: 1536 + Self.tailroom, alignment: 16)
   }
 
@@ -71,7 +81,8 @@ package final class RTPSession {
     let stream = SendStream(id: makeID(), configuration: configuration, random: &random)
     sendStreams.append(stream)
     if configuration.kind == .video {
-      events.append(.targetBitrate(bitsPerSecond: self.configuration.initialBitrate))
+      stream.statistics.targetBitrate = videoTarget.bitrate
+      events.append(.targetBitrate(bitsPerSecond: videoTarget.bitrate))
     }
     return stream.id
   }
@@ -114,6 +125,14 @@ package final class RTPSession {
     return StreamID(number: nextStream)
   }
 
+  /// Some stream's peer wants transport-wide feedback; it covers all of them.
+  var sendsTransportFeedback: Bool { receiveStreams.contains { $0.configuration.transportCC } }
+
+  /// REMB only where there is nothing better.
+  func sendsREMB(for stream: ReceiveStream) -> Bool {
+    stream.configuration.remb && !stream.configuration.transportCC && stream.ssrc != nil
+  }
+
   func sendStream(_ id: StreamID) -> SendStream? { sendStreams.first { $0.id == id } }
 
   func receiveStream(_ id: StreamID) -> ReceiveStream? { receiveStreams.first { $0.id == id } }
@@ -130,9 +149,13 @@ package final class RTPSession {
     guard !isClosed else { return nil }
     consider(pacer.deadline)
     consider(reports.next)
+    consider(congestion.deadline)
+    if sendsTransportFeedback { consider(arrivals.deadline) }
     for stream in sendStreams { consider(stream.keyFrameRequests.deadline) }
     for stream in receiveStreams {
-      consider(stream.keyFrameRequester.deadline)
+      if stream.canRequestKeyFrame { consider(stream.keyFrameRequester.deadline) }
+      consider(stream.nack?.deadline)
+      if sendsREMB(for: stream) { consider(stream.remoteBitrate.deadline) }
       if let video = stream.video, let last = stream.lastPacket { consider(video.deadline(at: last)) }
     }
     return earliest
@@ -140,6 +163,10 @@ package final class RTPSession {
 
   /// Does what has become due. `transmit` and `nextEvent` may have something afterwards.
   package func advance(to now: Instant) {
+    if let due = congestion.deadline, due <= now {
+      congestion.advance(to: now)
+      applyTarget(at: now)
+    }
     for stream in sendStreams where stream.keyFrameRequests.poll(at: now) {
       events.append(.keyFrameRequested(stream.id))
     }

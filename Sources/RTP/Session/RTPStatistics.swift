@@ -32,8 +32,6 @@ package struct InboundRTPStatistics: Sendable, Equatable {
   package var jitterBufferEmittedCount = 0
   /// Video: sum over the frames handed out of the delay aimed at, in seconds.
   package var jitterBufferTargetDelay = 0.0
-  /// Seconds; what the sender's reports say about the time between us; nil before the first.
-  package var estimatedPlayoutDelay: Double?
 
   init(stream: StreamID, kind: MediaKind) {
     self.stream = stream

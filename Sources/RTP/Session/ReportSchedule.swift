@@ -21,11 +21,23 @@ struct ReportSchedule {
 struct RoundTripTime {
   private(set) var latest: Duration?
   private(set) var smoothed: Duration?
+  /// Of the current and the previous few samples.
+  private var minimum: (current: Duration, previous: Duration)?
+  private var samples = 0
 
   mutating func add(_ sample: Duration) {
     guard sample >= .zero, sample < .seconds(30) else { return }
     latest = sample
     smoothed = smoothed.map { $0 * 7 / 8 + sample / 8 } ?? sample
+    samples += 1
+    if samples % 16 == 0, let minimum { self.minimum = (sample, minimum.current) }
+    minimum = minimum.map { (min($0.current, sample), $0.previous) } ?? (sample, sample)
+  }
+
+  /// Packets wait in queues on the way: it takes much longer than it could.
+  var isInflated: Bool {
+    guard let latest, let minimum else { return false }
+    return latest > min(minimum.current, minimum.previous) * 3 / 2 + .milliseconds(50)
   }
 
   /// For timers: an assumption before the first measurement.

@@ -1,0 +1,188 @@
+import Base
+
+/// How much may be sent: the lowest of what delay (transport-wide feedback), loss and the receiver's own
+/// estimate (REMB) allow.
+struct CongestionController {
+  /// UDP, IP and SRTP on top of each RTP packet, in octets.
+  static let packetOverhead = 20 + 8 + 16
+  private static let historySize = 4096
+
+  private struct SentPacket {
+    var number: Int64 = -1
+    var time = Instant.zero
+    var size = 0
+  }
+
+  private var history = [SentPacket](repeating: SentPacket(), count: historySize)
+  private var nextNumber: Int64 = 1
+  private var acknowledgedNumber: Int64 = 0
+  private var delayBased: DelayBasedEstimator
+  private var lossBased: LossBasedEstimator
+  private let limits: ClosedRange<Int>
+  private var hasFeedback = false
+  private var lastFeedback: Instant?
+  private var lastSent: Instant?
+  /// How many times feedback has been missed.
+  private var silences = 0
+  private static let maximumSilence = Duration.seconds(1)
+  private var remoteEstimate: (bitrate: Int, at: Instant)?
+  /// Nanoseconds of the receiver's clock.
+  private var reference: (ticks: Int64, raw: Int32)?
+  /// The last feedback's shortest way there and back.
+  private(set) var roundTripSample: Duration?
+
+  init(initial: Int, minimum: Int, maximum: Int) {
+    delayBased = DelayBasedEstimator(initial: initial, minimum: minimum, maximum: maximum)
+    lossBased = LossBasedEstimator(initial: initial, minimum: minimum, maximum: maximum)
+    limits = minimum...max(minimum, maximum)
+    target = initial
+  }
+
+  /// Bits per second, packets with their overhead.
+  private(set) var target: Int
+  /// Share of our packets lost, 0...1.
+  var loss: Double { lossBased.loss }
+
+  /// Numbers a packet that leaves now.
+  mutating func packetSent(size: Int, at now: Instant) -> UInt16 {
+    let number = nextNumber
+    nextNumber += 1
+    lastSent = now
+    history[Int(number % Int64(Self.historySize))] = SentPacket(
+      number: number, time: now, size: size + Self.packetOverhead)
+    return UInt16(truncatingIfNeeded: number)
+  }
+
+  mutating func receive(_ feedback: TransportFeedback, roundTripTime: RoundTripTime, at now: Instant) {
+    guard let first = extend(feedback.baseSequenceNumber) else { return }
+    hasFeedback = true
+    var arrival = referenceTime(feedback.referenceTime)
+    var total = 0
+    var lost = 0
+    var outage = Outage()
+    roundTripSample = nil
+    lastFeedback = now
+    silences = 0
+    for (offset, delta) in feedback.deltas.enumerated() {
+      let number = first + Int64(offset)
+      guard number > 0, number < nextNumber else {
+        if let delta { arrival += Int64(delta) * TransportFeedback.deltaTick.nanoseconds }
+        continue
+      }
+      let isNew = number > acknowledgedNumber
+      acknowledgedNumber = max(acknowledgedNumber, number)
+      guard let delta else {
+        if isNew {
+          (total, lost) = (total + 1, lost + 1)
+          outage.lost(sentAt: history[Int(number % Int64(Self.historySize))].time)
+        }
+        continue
+      }
+      if outage.end() { (total, lost) = (total - outage.packets, lost - outage.packets) }
+      outage = Outage()
+      arrival += Int64(delta) * TransportFeedback.deltaTick.nanoseconds
+      let index = Int(number % Int64(Self.historySize))
+      let packet = history[index]
+      guard packet.number == number else { continue }
+      // Counted once, however often it is reported.
+      history[index].number = -1
+      if isNew {
+        total += 1
+      } else {
+        lost -= 1
+      }
+      let trip = now - packet.time
+      roundTripSample = min(roundTripSample ?? trip, trip)
+      delayBased.packetArrived(
+        sendTime: Double(packet.time.nanoseconds) / 1e6, arrivalTime: Double(arrival) / 1e6, size: packet.size
+      )
+    }
+    delayBased.update(roundTripTime: roundTripTime.estimate, at: now)
+    updateLoss(total: total, lost: lost, roundTripTime: roundTripTime, at: now)
+  }
+
+  /// A row of lost packets. A bottleneck always lets some through: a longer hole is a broken link, and
+  /// says nothing about how much it carries.
+  private struct Outage {
+    private(set) var packets = 0
+    private var first: Instant?
+    private var last = Instant.zero
+
+    mutating func lost(sentAt time: Instant) {
+      packets += 1
+      first = first ?? time
+      last = time
+    }
+
+    func end() -> Bool {
+      guard let first else { return false }
+      return packets >= 10 && last - first >= .milliseconds(250)
+    }
+  }
+
+  /// When the lack of feedback is to be noticed.
+  var deadline: Instant? {
+    guard hasFeedback, let lastFeedback, let lastSent, lastSent > lastFeedback else { return nil }
+    return max(lastFeedback + Self.maximumSilence * (silences + 1), lastSent)
+  }
+
+  /// Without feedback, nobody knows what becomes of the packets: halve what is sent, each second.
+  mutating func advance(to now: Instant) {
+    guard let deadline, deadline <= now else { return }
+    silences += 1
+    updateTarget(at: now)
+  }
+
+  /// From a report block, where there is no transport-wide feedback.
+  mutating func receiveReport(total: Int, lost: Int, roundTripTime: RoundTripTime, at now: Instant) {
+    guard !hasFeedback else { return }
+    updateLoss(total: total, lost: lost, roundTripTime: roundTripTime, at: now)
+  }
+
+  mutating func receiveEstimate(_ bitrate: Int, at now: Instant) {
+    remoteEstimate = (bitrate, now)
+    updateTarget(at: now)
+  }
+
+  private mutating func updateLoss(total: Int, lost: Int, roundTripTime: RoundTripTime, at now: Instant) {
+    var ceiling = hasFeedback ? delayBased.bitrate : nil
+    if let remote = currentRemoteEstimate(at: now) { ceiling = min(ceiling ?? remote, remote) }
+    lossBased.update(
+      total: total, lost: lost, ceiling: ceiling,
+      isQueueing: hasFeedback && delayBased.usage == .over || roundTripTime.isInflated,
+      roundTripTime: roundTripTime.estimate, at: now)
+    updateTarget(at: now)
+  }
+
+  /// REMB is repeated about once a second; an old one says nothing.
+  private func currentRemoteEstimate(at now: Instant) -> Double? {
+    guard let remoteEstimate, now - remoteEstimate.at < .seconds(10) else { return nil }
+    return Double(remoteEstimate.bitrate)
+  }
+
+  private mutating func updateTarget(at now: Instant) {
+    var bitrate = lossBased.bitrate
+    if hasFeedback { bitrate = min(bitrate, delayBased.bitrate) }
+    if let remote = currentRemoteEstimate(at: now) { bitrate = min(bitrate, remote) }
+    for _ in 0..<min(silences, 5) { bitrate /= 2 }
+    target = min(max(Int(bitrate), limits.lowerBound), limits.upperBound)
+  }
+
+  private func extend(_ number: UInt16) -> Int64? {
+    let last = nextNumber - 1
+    let extended = last + Int64(Int16(bitPattern: number &- UInt16(truncatingIfNeeded: last)))
+    return extended > last ? nil : extended
+  }
+
+  /// The reference time without its wrap (24 bits of 64 ms are 12 days).
+  private mutating func referenceTime(_ raw: Int32) -> Int64 {
+    let ticks: Int64
+    if let reference {
+      ticks = reference.ticks &+ Int64(((raw &- reference.raw) << 8) >> 8)
+    } else {
+      ticks = Int64(raw) + (1 << 24)
+    }
+    reference = (ticks, raw)
+    return ticks &* TransportFeedback.referenceTick.nanoseconds
+  }
+}

@@ -1,0 +1,32 @@
+import Base
+
+/// The delay-based half of congestion control: packets with send and arrival times in, a bitrate out. The
+/// sender runs it on transport-wide feedback, a receiver on absolute send times (for REMB).
+struct DelayBasedEstimator {
+  private var groups = ArrivalGroups()
+  private var trend = TrendlineEstimator()
+  private var throughput = AcknowledgedBitrate()
+  private var control: AIMDRateControl
+
+  init(initial: Int, minimum: Int, maximum: Int) {
+    control = AIMDRateControl(initial: initial, minimum: minimum, maximum: maximum)
+  }
+
+  /// Bits per second.
+  var bitrate: Double { control.bitrate }
+  var acknowledged: Double? { throughput.bitrate }
+  var usage: TrendlineEstimator.Usage { trend.usage }
+  var isStarting: Bool { control.isStarting }
+
+  /// - Parameters: in milliseconds, each by its own clock.
+  mutating func packetArrived(sendTime: Double, arrivalTime: Double, size: Int) {
+    throughput.add(bytes: size, at: arrivalTime)
+    if let delta = groups.add(send: sendTime, arrival: arrivalTime) { trend.add(delta) }
+  }
+
+  mutating func update(roundTripTime: Duration, at now: Instant) {
+    control.update(trend.usage, acknowledged: throughput.bitrate, roundTripTime: roundTripTime, at: now)
+  }
+
+  mutating func begin(with bitrate: Double) { control.begin(with: bitrate) }
+}
