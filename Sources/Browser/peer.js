@@ -1,0 +1,180 @@
+/** How often in a row a publisher tries to repair a connection before it gives up. */
+const ICE_RESTARTS = 4;
+
+/** One RTCPeerConnection to one other end; negotiation steps run one after the other. */
+class Peer {
+  /**
+   * @param {object} options
+   * @param {RTCConfiguration} options.configuration
+   * @param {object} options.identity {peerId, sourceStreamId}, echoed in whatever is sent
+   * @param {(method: string, content: object) => Promise} options.send on this peer's URI
+   * @param {(state: RTCPeerConnectionState) => void} options.onState
+   */
+  constructor({ configuration, identity, send, onState }) {
+    this.identity = identity;
+    this.send = send;
+    this.steps = Promise.resolve();
+    this.early = []; // candidates that came before the description they belong to
+    const pc = this.pc = new RTCPeerConnection(configuration);
+    pc.onicecandidate = ({ candidate }) => {
+      // Firefox marks the end with an empty candidate, which the protocol does not know.
+      if (!candidate || !candidate.candidate) return;
+      const { candidate: line, sdpMid, sdpMLineIndex } = candidate;
+      this._tell('candidate', { candidate: line, sdpMid, sdpMLineIndex });
+    };
+    pc.onconnectionstatechange = () => onState(pc.connectionState);
+  }
+
+  get closed() {
+    return this.pc.signalingState === 'closed';
+  }
+
+  /** Answers an offer: the first one, a renegotiation, or an ICE restart. */
+  acceptOffer(sdp) {
+    return this._step(async () => {
+      await this.pc.setRemoteDescription({ type: 'offer', sdp });
+      await this._addEarlyCandidates();
+      await this.pc.setLocalDescription(await this.pc.createAnswer());
+      this._tell('answer', { type: 'answer', sdp: this.pc.localDescription.sdp });
+    });
+  }
+
+  acceptAnswer(sdp) {
+    return this._step(async () => {
+      if (this.pc.signalingState !== 'have-local-offer') return;
+      await this.pc.setRemoteDescription({ type: 'answer', sdp });
+      await this._addEarlyCandidates();
+    });
+  }
+
+  addCandidate({ candidate, sdpMid, sdpMLineIndex }) {
+    return this._step(async () => {
+      const init = { candidate, sdpMid, sdpMLineIndex };
+      if (this.pc.remoteDescription) await this._addCandidate(init);
+      else this.early.push(init);
+    });
+  }
+
+  close() {
+    this.pc.onicecandidate = this.pc.onconnectionstatechange = this.pc.ontrack = null;
+    this.pc.close();
+  }
+
+  async _addEarlyCandidates() {
+    for (const candidate of this.early.splice(0)) await this._addCandidate(candidate);
+  }
+
+  /** A candidate that the browser does not like is no reason to end the call. */
+  async _addCandidate(candidate) {
+    try {
+      await this.pc.addIceCandidate(candidate);
+    } catch (error) {
+      log.info('a candidate was refused:', error.message);
+    }
+  }
+
+  _step(run) {
+    this.steps = this.steps.then(() => (this.closed ? undefined : run())).catch((error) => {
+      if (!this.closed) log.error('negotiation:', error.message);
+    });
+    return this.steps;
+  }
+
+  _tell(method, content) {
+    this.send(method, { ...this.identity, ...content })
+      .catch(({ status, reason }) => log.warn(`${method} was not taken (${status}):`, reason));
+  }
+}
+
+/** A publisher's end: it offers, and repairs the connection when it breaks. */
+class SendingPeer extends Peer {
+  /**
+   * @param {object} options as for Peer, and:
+   * @param {MediaStream} options.stream
+   * @param {object} options.opus {stereo, dtx}
+   * @param {number} [options.audioBitrate] bits per second
+   * @param {string[]} [options.videoCodecs] MIME types, best first
+   */
+  constructor(options) {
+    super({
+      ...options,
+      onState: (state) => {
+        if (state === 'connected') this.restarts = 0;
+        if (state === 'failed') this.restart();
+        options.onState(state);
+      },
+    });
+    this.restarts = 0;
+    this.opus = options.opus;
+    for (const track of [...options.stream.getAudioTracks(), ...options.stream.getVideoTracks()]) {
+      const audio = track.kind === 'audio';
+      const transceiver = this.pc.addTransceiver(track, {
+        direction: 'sendonly', streams: [options.stream],
+        ...(audio && options.audioBitrate && { sendEncodings: [{ maxBitrate: options.audioBitrate }] }),
+      });
+      if (!audio) preferCodecs(transceiver, options.videoCodecs);
+    }
+  }
+
+  offer({ iceRestart = false } = {}) {
+    return this._step(async () => {
+      const { sdp } = await this.pc.createOffer({ iceRestart });
+      await this.pc.setLocalDescription({ type: 'offer', sdp: tuneOpus(sdp, this.opus) });
+      this._tell('offer', { sdp: this.pc.localDescription.sdp });
+    });
+  }
+
+  restart() {
+    if (this.closed || this.restarts >= ICE_RESTARTS) return;
+    this.restarts += 1;
+    this.offer({ iceRestart: true });
+  }
+
+  /** After the session was resumed: the network may be another one. */
+  repair() {
+    this.restarts = 0;
+    if (this.pc.connectionState === 'disconnected' || this.pc.connectionState === 'failed') this.restart();
+  }
+
+  replaceTrack(track) {
+    const sender = this.pc.getSenders().find((each) => each.track && each.track.kind === track.kind);
+    return sender ? sender.replaceTrack(track) : Promise.resolve();
+  }
+}
+
+/** A subscriber's end: it answers. */
+class ReceivingPeer extends Peer {
+  /** @param {object} options as for Peer, and `onTrack(track)` */
+  constructor(options) {
+    super(options);
+    this.pc.ontrack = ({ track }) => options.onTrack(track);
+  }
+}
+
+/**
+ * Puts video codecs in order. None is taken out: Firefox leaves lines about a codec that it does not
+ * offer any more, and Chromium refuses such a description.
+ */
+function preferCodecs(transceiver, mimeTypes) {
+  if (!mimeTypes || !transceiver.setCodecPreferences || !window.RTCRtpSender.getCapabilities) return;
+  const wanted = mimeTypes.map((each) => each.toLowerCase());
+  const rank = ({ mimeType }) => {
+    const at = wanted.indexOf(mimeType.toLowerCase());
+    return at < 0 ? wanted.length : at;
+  };
+  const { codecs } = window.RTCRtpSender.getCapabilities('video');
+  transceiver.setCodecPreferences([...codecs].sort((a, b) => rank(a) - rank(b)));
+}
+
+/** Sets Opus parameters in every fmtp line of Opus. */
+function tuneOpus(sdp, { stereo, dtx } = {}) {
+  const wanted = [stereo && 'stereo=1;sprop-stereo=1', dtx && 'usedtx=1'].filter(Boolean).join(';');
+  if (!wanted) return sdp;
+  const payloadTypes = [...sdp.matchAll(/^a=rtpmap:(\d+) opus\//gim)].map((match) => match[1]);
+  return payloadTypes.reduce(
+    (text, type) => text.replace(new RegExp(`^(a=fmtp:${type} .*?)(\r?)$`, 'm'), `$1;${wanted}$2`), sdp);
+}
+
+/** What names a peer among those of a path; whatever is sent repeats it. */
+const identityOf = ({ peerId, sourceStreamId }) => ({ peerId, sourceStreamId });
+const peerKey = ({ uri, content }) => JSON.stringify([uri, content.peerId, content.sourceStreamId]);

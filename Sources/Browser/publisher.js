@@ -1,0 +1,350 @@
+const PUBLISH_TIMEOUT = 15000;
+
+/** Local media, shown in the page and, once published, sent to every subscriber. */
+class Publisher extends EventEmitter {
+  constructor(target, properties) {
+    super();
+    this.properties = { publishAudio: true, publishVideo: true, ...properties };
+    this.accessAllowed = false;
+    this.session = undefined;
+    this.stream = undefined;
+    this._peers = new Map();
+    this._destroyed = false;
+    const { videoSource } = this.properties;
+    this._videoType = this.properties.videoType
+      || (SCREEN_SOURCES.includes(videoSource) ? 'screen' : isTrack(videoSource) ? 'custom' : 'camera');
+    const camera = this._videoType === 'camera';
+    this._view = new View('publisher', target, { mirror: camera, ...this.properties }, {
+      onMuteClicked: () => this.publishAudio(!this.properties.publishAudio),
+      onDimensions: (oldValue, newValue) => this._dimensionsChanged(oldValue, newValue),
+      onBlocked: () => {},
+      onUnblocked: () => {},
+    });
+    this.element = this._view.element;
+    this.id = this._view.id;
+    this._emit('videoElementCreated', { element: this._view.video });
+    this._media = this._open();
+    this._media.catch(() => {}); // told by initPublisher's and publish's completion handlers
+  }
+
+  /** Sends sound or silence. */
+  publishAudio(value) {
+    const active = Boolean(value);
+    this.properties.publishAudio = active;
+    this._enable('audio', active);
+    this._view.setMuted(!active);
+    this._updateChannel('audio', { active });
+    return this;
+  }
+
+  /** Sends the picture or black. */
+  publishVideo(value, handler) {
+    const active = Boolean(value);
+    this.properties.publishVideo = active;
+    this._enable('video', active);
+    this._view.setVideoShown(active);
+    finish(this._updateChannel('video', { active }), handler).catch(() => {});
+    return this;
+  }
+
+  /** Switches to the next camera; resolves with `{deviceId}`. */
+  async cycleVideo() {
+    const track = this._track('video');
+    if (!track || this._videoType !== 'camera') {
+      throw otError(1500, 'There is no camera to switch.', 'OT_NO_VALID_VIDEO_SOURCE');
+    }
+    const cameras = (await devices().enumerateDevices()).filter(({ kind }) => kind === 'videoinput');
+    const current = cameras.findIndex(({ deviceId }) => deviceId === track.getSettings().deviceId);
+    const { deviceId } = cameras[(current + 1) % cameras.length];
+    await this.setVideoSource(deviceId);
+    return { deviceId };
+  }
+
+  /** Publishes another camera, by device id, in the same stream. */
+  async setVideoSource(source) {
+    await this._replace('video', { ...this.properties, audioSource: null, videoSource: source });
+  }
+
+  /** Publishes another microphone, by device id, or a track, in the same stream. */
+  async setAudioSource(source) {
+    await this._replace('audio', { ...this.properties, audioSource: source, videoSource: null });
+  }
+
+  getAudioSource() {
+    return this._track('audio');
+  }
+
+  getVideoSource() {
+    const track = this._track('video');
+    return { type: this._videoType, deviceId: track ? track.getSettings().deviceId : null, track };
+  }
+
+  videoWidth() { return this._view.dimensions.width || undefined; }
+  videoHeight() { return this._view.dimensions.height || undefined; }
+  getImgData() { return this._view.imageData(); }
+
+  /** `getStyle('nameDisplayMode')`, or all of it. */
+  getStyle(key) { return key ? this._view.style[key] : { ...this._view.style }; }
+
+  setStyle(style, value) {
+    this._view.setStyle(typeof style === 'string' ? { [style]: value } : style);
+    return this;
+  }
+
+  /** `handler(error, [{connectionId, subscriberId, stats}])`, one entry a subscriber. */
+  getStats(handler) {
+    if (!this.stream) {
+      complete(handler, otError(1010, 'The publisher is not publishing.'));
+      return;
+    }
+    finish(this.getRtcStatsReport().then((reports) =>
+      reports.map(({ rtcStatsReport, ...whose }) => ({ ...whose, stats: summary(rtcStatsReport, 'out') }))),
+    handler).catch(() => {});
+  }
+
+  /** Resolves with `[{connectionId, subscriberId, rtcStatsReport}]`. */
+  getRtcStatsReport() {
+    return Promise.all([...this._peers.values()].map(async (peer) => ({
+      connectionId: peer.from, subscriberId: peer.subscriberId, rtcStatsReport: await peer.pc.getStats() })));
+  }
+
+  applyVideoFilter() {
+    return Promise.reject(otError(1011, 'Video filters are not supported.', 'OT_NOT_SUPPORTED'));
+  }
+
+  clearVideoFilter() {
+    return Promise.resolve();
+  }
+
+  publishCaptions() {
+    return Promise.reject(otError(1011, 'Captions are not supported.', 'OT_NOT_SUPPORTED'));
+  }
+
+  /** Ends publishing and capturing, and takes the element out of the page. */
+  destroy() {
+    if (this._destroyed) return this;
+    this._destroyed = true;
+    if (this.session) this.session.unpublish(this);
+    this._media.then((stream) => this._stop(stream), () => {});
+    if (this._meter) this._meter.stop();
+    this._view.remove();
+    this._emit('destroyed', { reason: 'clientDisconnected' });
+    return this;
+  }
+
+  // -- for Session
+
+  /** Announces the stream; resolves when the server has told everybody. */
+  async _publish(session) {
+    const media = await this._media;
+    if (this.session) throw otError(1500, 'The publisher is publishing already.', 'OT_STREAM_CREATE_FAILED');
+    if (this._destroyed) throw otError(1500, 'The publisher was destroyed.', 'OT_STREAM_DESTROYED');
+    this.session = session;
+    this._streamId = uuid();
+    if (session._muteOnEntry && media.getAudioTracks().length > 0) {
+      this.publishAudio(false);
+      this._emit('muteForced', {});
+    }
+    const created = new Promise((resolve) => { this._onCreated = resolve; });
+    try {
+      const content = this._description(media);
+      const answer = await session._request('create', `stream/${this._streamId}`, content);
+      this._iceServers = answer && answer.content && answer.content.iceServers;
+      await within(PUBLISH_TIMEOUT, created, () =>
+        otError(1500, 'The server did not announce the stream in time.', 'OT_TIMEOUT'));
+    } catch (error) {
+      this.session = undefined;
+      throw this._publishError(error);
+    }
+  }
+
+  _publishError(error) {
+    if (error.code) return error;
+    const reason = error.reason || `the server answered ${error.status}`;
+    if (error.status === 0) return otError(1010, `Not published: ${reason}.`);
+    const refused = [403, 404, 405, 409].includes(error.status);
+    return refused
+      ? otError(1500, `Not published: ${reason}.`, 'OT_STREAM_CREATE_FAILED')
+      : otError(2001, `Not published: ${reason}.`);
+  }
+
+  _description(media) {
+    const { properties, _view: view } = this;
+    const channel = [];
+    const [video] = media.getVideoTracks();
+    if (video) {
+      const { width, height, frameRate } = video.getSettings();
+      channel.push({
+        id: 'video1', type: 'video', active: properties.publishVideo,
+        width: view.dimensions.width || width || 640, height: view.dimensions.height || height || 480,
+        orientation: 0, source: this._videoType,
+        frameRate: properties.frameRate || Math.round(frameRate) || 30,
+        fitMode: properties.fitMode === 'contain' ? 'contain' : 'cover' });
+    }
+    if (media.getAudioTracks().length > 0) {
+      channel.push({ id: 'audio1', type: 'audio', active: properties.publishAudio });
+    }
+    return {
+      id: this._streamId, name: properties.name || '', audioFallbackEnabled: false,
+      publisherAudioFallbackEnabled: false, subscriberAudioFallbackEnabled: false, channel, e2ee: false,
+      ...(properties.initials && { customProperties: { initials: properties.initials } }) };
+  }
+
+  /** The server has announced our stream. */
+  _created(stream) {
+    this.stream = stream;
+    this._onCreated();
+    this._emit('streamCreated', { stream });
+  }
+
+  /** The stream is over; the publisher too, unless the page prevents that to publish it again. */
+  _streamDestroyed(reason) {
+    const { stream } = this;
+    this.session = undefined;
+    this.stream = undefined;
+    for (const peer of this._peers.values()) peer.close();
+    this._peers.clear();
+    if (stream) this._emit('streamDestroyed', { stream, reason }, () => this.destroy());
+  }
+
+  /** Somebody subscribed, or wants a fresh offer. */
+  _generateOffer(message, path, from) {
+    const key = peerKey(message);
+    if (this._peers.has(key)) {
+      this._peers.get(key).offer({ iceRestart: true });
+      return;
+    }
+    const { session, properties } = this;
+    const peer = new SendingPeer({
+      configuration: session._rtcConfiguration(this._iceServers),
+      identity: identityOf(message.content),
+      send: (method, content) => session._request(method, message.uri, content),
+      stream: this._stream,
+      opus: { stereo: properties.enableStereo, dtx: properties.enableDtx },
+      audioBitrate: properties.audioBitrate,
+      videoCodecs: session._videoCodecs(),
+      onState: (state) => log.info(`publisher → ${from}: ${state}`),
+    });
+    peer.from = from;
+    peer.subscriberId = path.subscriber;
+    this._peers.set(key, peer);
+    peer.offer();
+  }
+
+  _peer(message) {
+    return this._peers.get(peerKey(message));
+  }
+
+  /** Closes the connections to a subscriber that is gone, by subscriber or by connection id. */
+  _subscriberGone(matches) {
+    for (const [key, peer] of this._peers) {
+      if (!matches(peer)) continue;
+      peer.close();
+      this._peers.delete(key);
+    }
+  }
+
+  _muteForced() {
+    this.publishAudio(false);
+    this._emit('muteForced', {});
+  }
+
+  // -- its own
+
+  async _open() {
+    const dialog = setTimeout(() => this._emit('accessDialogOpened'), 500);
+    try {
+      const stream = await openMedia(this.properties);
+      this._stream = stream;
+      if (this._destroyed) {
+        this._stop(stream);
+        throw otError(1500, 'The publisher was destroyed.', 'OT_STREAM_DESTROYED');
+      }
+      stream.getTracks().forEach((track) => this._watch(track));
+      this.accessAllowed = true;
+      this._emit('accessAllowed');
+      if (this.properties.publishAudio === false) this.publishAudio(false);
+      this._enable('video', this.properties.publishVideo);
+      const video = stream.getVideoTracks().length > 0;
+      this._view.setVideoShown(video && this.properties.publishVideo);
+      await this._view.show(stream, { muted: true, waitForVideo: video });
+      this._handlerAdded();
+      return stream;
+    } catch (error) {
+      const told = mediaError(error);
+      this._view.setFailed();
+      if (told.name === 'OT_USER_MEDIA_ACCESS_DENIED') this._emit('accessDenied');
+      throw told;
+    } finally {
+      clearTimeout(dialog);
+      this._emit('accessDialogClosed');
+    }
+  }
+
+  /** A track may end by itself: a device unplugged, screen sharing ended in the browser's own bar. */
+  _watch(track) {
+    track.addEventListener('ended', () => {
+      if (this._destroyed || !this._stream.getTracks().includes(track)) return;
+      this._emit('mediaStopped', { track });
+      if (this._stream.getTracks().some((each) => each.readyState === 'live')) return;
+      if (this.session) this.session._unpublish(this, 'mediaStopped');
+    });
+  }
+
+  /** Ends what was opened here; tracks that the page gave stay the page's. */
+  _stop(stream) {
+    const { audioSource, videoSource } = this.properties;
+    for (const track of stream.getTracks()) {
+      if (track !== audioSource && track !== videoSource) track.stop();
+    }
+  }
+
+  _track(kind) {
+    return this._stream ? this._stream.getTracks().find((track) => track.kind === kind) : undefined;
+  }
+
+  _enable(kind, enabled) {
+    const track = this._track(kind);
+    if (track) track.enabled = enabled;
+  }
+
+  async _replace(kind, properties) {
+    const old = this._track(kind);
+    if (!old) throw otError(1500, `The publisher has no ${kind}.`, 'OT_NO_VALID_SOURCE');
+    let media;
+    try {
+      media = await openMedia(properties);
+    } catch (error) {
+      throw mediaError(error);
+    }
+    const [track] = media.getTracks();
+    track.enabled = old.enabled;
+    await Promise.all([...this._peers.values()].map((peer) => peer.replaceTrack(track)));
+    this._stream.removeTrack(old);
+    this._stop(new MediaStream([old]));
+    this._stream.addTrack(track);
+    this._watch(track);
+    this.properties[`${kind}Source`] = properties[`${kind}Source`];
+  }
+
+  async _updateChannel(type, attributes) {
+    const channel = this.stream && [...this.stream._channels.values()].find((each) => each.type === type);
+    if (!channel) return;
+    try {
+      await this.session._request('update', `stream/${this.stream.id}/channel/${channel.id}`, attributes);
+    } catch ({ status, reason }) {
+      log.warn(`the change of the ${type} channel was not taken (${status}):`, reason);
+    }
+  }
+
+  _dimensionsChanged(oldValue, newValue) {
+    this._emit('videoDimensionsChanged', { oldValue, newValue });
+    this._updateChannel('video', newValue);
+  }
+
+  _handlerAdded() {
+    if (this._meter || !this._track('audio') || !this._hasHandler('audioLevelUpdated')) return;
+    this._meter = new AudioLevelMeter(this._stream, (audioLevel) =>
+      this._emit('audioLevelUpdated', { audioLevel }));
+  }
+}
