@@ -162,7 +162,7 @@ class Wire:
     """Passes TCP connections on to a port, until they are cut."""
 
     def __init__(self, port):
-        self.target, self.open, self.refusing = port, set(), False
+        self.target, self.open, self.stalled, self.refusing = port, set(), set(), False
 
     async def start(self):
         self.server = await asyncio.start_server(self.accept, "127.0.0.1", 0)
@@ -186,6 +186,8 @@ class Wire:
     async def pump(self, reader, writer):
         try:
             while data := await reader.read(65536):
+                if writer in self.stalled:
+                    continue
                 writer.write(data)
                 await writer.drain()
         except OSError:
@@ -198,6 +200,10 @@ class Wire:
         for both in list(self.open):
             for writer in both:
                 writer.transport.abort()
+
+    def stall(self):
+        """The connections of now pass nothing any more, and nobody is told; those that come do."""
+        self.stalled = {writer for both in self.open for writer in both}
 
     def mend(self):
         self.refusing = False

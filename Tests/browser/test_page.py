@@ -1,0 +1,101 @@
+"""test.html as a person uses it: buttons, keys, words."""
+import json
+
+
+async def test_page_buttons_and_keys(room):
+    page = await room.join(name="Anna")
+    await page.until("(await report()).publishing")
+    pressed = "['mic', 'camera', 'sound'].map((id) => document.getElementById(id).getAttribute('aria-pressed'))"
+    assert await page.js(pressed) == ["false"] * 3
+    for key in "mvs":
+        await page.press(key)
+    await page.until(f"{pressed}.every((value) => value === 'true')")
+    assert (await page.js("report()"))["muted"] is True
+    await page.js("document.getElementById('mic').click()")
+    await page.until("(await report()).muted === false && publisher.stream.hasAudio && !publisher.stream.hasVideo")
+
+    await page.js("toggleChat(false)")
+    await page.press("t")
+    await page.until("document.activeElement.id === 'message'")
+    await page.press("m")  # a letter of the message now, not a command
+    await page.js("document.querySelector('#chat form').requestSubmit()")
+    await page.until("(await report()).signals.some(({data, fromSelf}) => data === 'm' && fromSelf)")
+    assert (await page.js("report()"))["muted"] is False
+    assert await page.js("document.querySelector('#log .said').textContent") == "Youm"
+    await page.js("document.getElementById('leave').click()")
+    await page.until("document.getElementById('state').textContent === 'Not connected' && !document.getElementById('join').hidden")
+
+
+async def test_page_names_everything(room):
+    """Each control has a name for those who do not see it, and can be reached by keyboard."""
+    page = await room.join(join=0)
+    nameless = await page.js("""[...document.querySelectorAll('button, input')].filter((each) =>
+      !(each.getAttribute('aria-label') || each.textContent.trim() || each.labels?.length || each.id === 'remedy') || each.tabIndex < 0).map((each) => each.id)""")
+    assert nameless == [], nameless
+    assert (await page.js("report()"))["connected"] is False
+    await page.js("document.getElementById('join').click()")
+    await page.until("(await report()).publishing")
+
+
+async def test_page_says_what_is_wrong(room):
+    room.allow("OpenTok: OT_|404|500|Failed to load")
+    words = "document.querySelector('#alert:not([hidden]) p')?.textContent"
+    page = await room.join(room="", sessionCredentialsUrl=f"{room.files.url}/nothing")
+    assert "nothing (404)" in await page.until(words)
+    room.files.pages["/html"] = "<h1>Welcome</h1>"
+    page = await room.join(room="", sessionCredentialsUrl=f"{room.files.url}/html")
+    assert "is not JSON" in await page.until(words)
+    room.files.pages["/short"] = '{"apiKey": 1, "sessionId": "x"}'
+    page = await room.join(room="", sessionCredentialsUrl=f"{room.files.url}/short")
+    assert "has no token" in await page.until(words)
+    known = await room.server.credentials(room.name)
+    page = await room.join(room="", **known | {"token": "expired"})
+    assert "did not accept the pass" in await page.until(words)
+    errors = (await page.js("report()"))["errors"]
+    assert [each["code"] for each in errors] == [1004], errors
+    page = await room.join(sdk=f"{room.files.url}/gone.js")
+    assert "does not load" in await page.until(words)
+
+
+async def test_page_without_camera(room):
+    """A denied camera is said in plain words, and a test picture helps out."""
+    room.allow("OpenTok: OT_USER_MEDIA_ACCESS_DENIED")
+    page = await room.join(source="camera", join=0)
+    await page.js("navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('no', 'NotAllowedError')), 1")
+    await page.js("join()")
+    await page.until("document.querySelector('#alert p').textContent.startsWith('The browser may not use your camera')")
+    await page.js("document.getElementById('remedy').click()")
+    await page.until("(await report()).publishing && document.getElementById('alert').hidden")
+
+
+async def test_page_recording(room):
+    """The buttons ask the server as the sample servers' routes have it; a server that cannot says 501."""
+    room.allow("501|Not Implemented")
+    page = await room.join()
+    await page.until("(await report()).publishing")
+    await page.js("""(() => {
+      const real = window.fetch;
+      window.asked = [];
+      window.answer = new Response('{}', {status: 501});
+      window.fetch = (url, options) => (/\\/(start|stop)\\//.test(url) ? (asked.push([options.method, new URL(url).pathname]), Promise.resolve(answer)) : real(url, options));
+    })()""")
+    await page.js("document.getElementById('record').click()")
+    await page.until("document.querySelector('#alert:not([hidden]) p')?.textContent === 'This server cannot record.'")
+    await page.js("""answer = new Response(JSON.stringify({id: 'A1', name: 'n', status: 'started'})), 1""")
+    await page.js("document.getElementById('record').click()")
+    await page.until("!document.getElementById('recording').hidden && (await report()).archives.length === 1")
+    await page.js("""answer = new Response(JSON.stringify({id: 'A1', name: 'n', status: 'stopped'})), 1""")
+    await page.js("document.getElementById('record').click()")
+    await page.until("document.getElementById('recording').hidden && !document.getElementById('view').hidden")
+    session = (await page.js("report()"))["sessionId"]
+    assert await page.js("asked") == [["POST", f"/start/{session}"], ["POST", f"/start/{session}"], ["POST", "/stop/A1"]]
+
+
+async def test_page_with_credentials_of_its_own(room):
+    """apiKey, sessionId and token in the query, from an app server that is not the session server."""
+    known = await room.server.credentials(room.name, "moderator")
+    a = await room.join(room="", sessionCredentialsUrl="", name="Anna", **known)
+    room.files.pages["/app/session"] = json.dumps(known | {"token": (await room.server.credentials(room.name))["token"], "extra": 1})
+    b = await room.join(room="", sessionCredentialsUrl=f"{room.files.url}/app/session", name="Berta")
+    for page in (a, b):
+        await page.until("(await report()).subscribers[0]?.framesDecoded > 5")
