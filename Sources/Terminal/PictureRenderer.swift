@@ -33,7 +33,7 @@ final class PictureRenderer {
     // Its threads would cost more in waking than they save on so small a picture.
     chafa_set_n_threads(1)
     symbols = chafa_symbol_map_new()
-    chafa_symbol_map_add_by_tags(symbols, Self.tags(style))
+    chafa_symbol_map_add_by_tags(symbols, Self.tags(style, colors))
   }
 
   deinit {
@@ -114,21 +114,23 @@ final class PictureRenderer {
     case .trueColor: chafa_canvas_config_set_canvas_mode(config, CHAFA_CANVAS_MODE_TRUECOLOR)
     case .palette256: chafa_canvas_config_set_canvas_mode(config, CHAFA_CANVAS_MODE_INDEXED_240)
     case .palette16: chafa_canvas_config_set_canvas_mode(config, CHAFA_CANVAS_MODE_INDEXED_16)
-    case .none:
-      chafa_canvas_config_set_canvas_mode(config, CHAFA_CANVAS_MODE_FGBG)
-      chafa_canvas_config_set_dither_mode(config, CHAFA_DITHER_MODE_ORDERED)
+    case .none: chafa_canvas_config_set_canvas_mode(config, CHAFA_CANVAS_MODE_FGBG)
     }
-    if colors == .trueColor { chafa_canvas_config_set_preprocessing_enabled(config, 0) }
+    if colors != .trueColor { chafa_canvas_config_set_dither_mode(config, CHAFA_DITHER_MODE_ORDERED) }
+    // Its stretching of contrast burns faces out.
+    chafa_canvas_config_set_preprocessing_enabled(config, 0)
     let canvas: OpaquePointer = chafa_canvas_new(config)
     canvases[geometry] = canvas
     return canvas
   }
 
-  private static func tags(_ style: PictureStyle) -> ChafaSymbolTags {
-    switch style {
-    case .ascii: CHAFA_SYMBOL_TAG_ASCII
+  private static func tags(_ style: PictureStyle, _ colors: ColorDepth) -> ChafaSymbolTags {
     // Blocks and quadrants. Line-drawing characters cost half as much again for little more detail.
-    case .symbols: ChafaSymbolTags(CHAFA_SYMBOL_TAG_SPACE.rawValue | CHAFA_SYMBOL_TAG_BLOCK.rawValue)
+    let blocks = CHAFA_SYMBOL_TAG_SPACE.rawValue | CHAFA_SYMBOL_TAG_BLOCK.rawValue
+    switch style {
+    case .ascii: return CHAFA_SYMBOL_TAG_ASCII
+    case .symbols where colors == .none: return ChafaSymbolTags(blocks | CHAFA_SYMBOL_TAG_STIPPLE.rawValue)
+    case .symbols: return ChafaSymbolTags(blocks)
     }
   }
 }
