@@ -19,6 +19,7 @@ final class PublisherPeers {
   private let output: @Sendable (PeerOutput) -> Void
   private let controls: PublisherControls
   private var entries: [PeerAddress: Entry] = [:]
+  private var departed: Statistics.Publisher
   private var gate = KeyFrameGate()
   private var timer: NetworkTimer?
 
@@ -30,6 +31,7 @@ final class PublisherPeers {
     self.hasAudio = hasAudio
     self.hasVideo = hasVideo
     self.controls = controls
+    departed = Statistics.Publisher(streamID: streamID)
     self.output = output
     timer = NetworkTimer { [weak self] in self?.releaseKeyFrame() }
   }
@@ -76,6 +78,8 @@ final class PublisherPeers {
 
   func remove(matching address: PeerAddress) {
     for (known, entry) in entries where known.matches(address) {
+      // Counters only grow, whoever leaves.
+      departed.add(.init(subscriberID: known.subscriberID, entry.connection.statistics()))
       entry.connection.close()
       entries[known] = nil
     }
@@ -95,8 +99,14 @@ final class PublisherPeers {
     for entry in entries.values { entry.connection.send(frame) }
   }
 
-  func statistics() -> [(address: PeerAddress, PeerStatistics)] {
-    entries.map { ($0.key, $0.value.connection.statistics()) }
+  func statistics() -> Statistics.Publisher {
+    var result = departed
+    result.subscribers = entries.map { address, entry in
+      Statistics.Peer(subscriberID: address.subscriberID, entry.connection.statistics())
+    }.sorted { ($0.subscriberID ?? "") < ($1.subscriberID ?? "") }
+    for peer in result.subscribers { result.add(peer) }
+    result.adopt(result.subscribers)
+    return result
   }
 
   /// Native clients leave the peer id out of what they send.
@@ -150,7 +160,6 @@ final class PublisherPeers {
   private func adapt() {
     let bitrates = entries.values.filter(\.isConnected).compactMap(\.targetBitrate)
     if let bitrate = bitrates.min() { controls.setTargetBitrate(bitrate) }
-    controls.setSubscriberCount(entries.values.count(where: \.isConnected))
   }
 }
 
@@ -159,7 +168,6 @@ struct PublisherControls: Sendable {
   var requestKeyFrame: @Sendable () -> Void
   var setTargetBitrate: @Sendable (Int) -> Void
   var setPacketLoss: @Sendable (Double) -> Void
-  var setSubscriberCount: @Sendable (Int) -> Void = { _ in }
 }
 
 extension PeerAddress {

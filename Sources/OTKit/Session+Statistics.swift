@@ -1,0 +1,29 @@
+import Peer
+
+extension Session {
+  /// How the media has been doing since it began. Costs a hop to the network thread; once a second is fine.
+  public func statistics() async -> Statistics {
+    var result = Statistics()
+    for (streamID, publication) in publications.sorted(by: { $0.key < $1.key }) {
+      var publisher = await publication.peers.statistics()
+      publisher.streamID = streamID
+      if let pipeline = publication.pipeline {
+        publisher.video.merge(Metrics(pipeline.statistics)) { $1 }
+      }
+      if publication.hasSpeaker, let engine = audio?.engine {
+        publisher.audio.merge(Metrics(engine.statistics)) { $1 }
+      }
+      result.publishers.append(publisher)
+    }
+    for (_, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
+      let subscriber = subscription.subscriber
+      let receiver = subscriber.receiver
+      result.subscribers.append(
+        Statistics.Subscriber(
+          streamID: subscriber.streamID, pipeline: subscriber.pipeline.statistics,
+          receiver: receiver.statistics, offset: subscriber.offset.milliseconds, toneHz: receiver.toneHz,
+          peer: await subscription.peer.statistics()))
+    }
+    return result
+  }
+}
