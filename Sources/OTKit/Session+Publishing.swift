@@ -245,11 +245,12 @@ extension Session {
   }
 
   func subscriberLeft(_ streamID: String, _ subscriberID: String) {
-    guard let peers = publications[streamID]?.peers else { return }
+    guard var publication = publications[streamID] else { return }
     let peer = PeerAddress(
       streamID: streamID, subscriberID: subscriberID, peerID: nil, sourceStreamID: nil)
-    publications[streamID]?.awaitingRestart = (publications[streamID]?.awaitingRestart ?? [])
-      .filter { !$0.matches(peer) }
+    publication.awaitingRestart = publication.awaitingRestart.filter { !$0.matches(peer) }
+    publications[streamID] = publication
+    let peers = publication.peers
     NetworkActor.perform { peers.remove(matching: peer) }
   }
 

@@ -17,6 +17,8 @@ struct Subscription {
 extension Session {
   /// How often a subscription is made again before it is given up.
   static let maximumFailures = 3
+  /// How much later than the end of its media the end of a stream may be told.
+  static let leavingGrace: Duration = .seconds(2)
 
   // MARK: Subscribing
 
@@ -80,7 +82,7 @@ extension Session {
     subscriber.keyFrames.set(peer)
     subscriptions[id] = Subscription(
       subscriber: subscriber, peer: peer, wantsVideo: subscriber.isSubscribedToVideo, failures: failures)
-    watch(id)
+    watch(id, configuration.timeout, .signalling, "no offer came")
     do throws(OpenTokError) {
       try await request(step: .subscribing) {
         $0.createSubscriber(id: id, stream: stream)
@@ -97,12 +99,12 @@ extension Session {
     }
   }
 
-  /// Fails a subscription for which no offer comes.
-  private func watch(_ id: String) {
+  /// Fails a subscription unless something happens to it in time.
+  private func watch(_ id: String, _ limit: Duration, _ stage: OpenTokError.Stage, _ detail: String) {
     subscriptions[id]?.watchdog?.cancel()
-    subscriptions[id]?.watchdog = Task { [weak self, timeout = configuration.timeout] in
-      do { try await Task.sleep(for: timeout) } catch { return }
-      await self?.failed(id, .signalling, "no offer came")
+    subscriptions[id]?.watchdog = Task { [weak self] in
+      do { try await Task.sleep(for: limit) } catch { return }
+      await self?.failed(id, stage, detail)
     }
   }
 
@@ -254,8 +256,9 @@ extension Session {
     case .failed(let peer, let error):
       failed(peer, error)
     case .closed(let peer):
-      guard let id = peer.subscriberID, subscriptions[id] != nil else { return }
-      failed(id, .dtls, "the other side ended the connection")
+      // Mostly it leaves, and signalling, which is slower, will say so.
+      guard let id = peer.subscriberID else { return }
+      watch(id, Self.leavingGrace, .dtls, "the other side ended the connection")
     case .firstVideoFrame(let streamID):
       emit(.firstVideoFrame(streamID: streamID, sinceStart: sinceStart))
     case .firstAudioFrame(let streamID):
