@@ -40,7 +40,6 @@ extension Metrics {
       "retransmittedPacketsReceived": Double(inbound.retransmittedPacketsReceived),
       "packetsDuplicated": Double(inbound.packetsDuplicated),
     ]
-    set("estimatedPlayoutDelay", inbound.estimatedPlayoutDelay)
     guard inbound.kind == .video else { return }
     self["pliCount"] = Double(inbound.pliCount)
     self["firCount"] = Double(inbound.firCount)
