@@ -12,6 +12,8 @@ package final class VP8Encoder {
     /// Pictures per second that the rate control expects.
     package var frameRate: Int
     /// libvpx's speed, negative so that it does not adapt to elapsed time: -1 (best) to -16 (fastest).
+    /// At 640x480 and 0.5 Mb/s, -4 costs 3.2 ms a picture, -6 1.7, -8 1.6, -12 1.3; against -4, clips of
+    /// three kinds lost 0.2 dB with -6, 0.2 to 0.7 dB with -8, 1.1 to 1.5 dB with -12.
     package var cpuUsed = -6
     /// 1 to 3 (RFC 7741, TID).
     package var temporalLayers = 1

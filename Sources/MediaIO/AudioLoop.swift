@@ -52,7 +52,7 @@ enum AudioLoop {
       sender.update(muted: control.muted, packetLoss: control.packetLoss)
       sender.tick(at: due - period, engine.output)
       mixer.tick(at: due, control.receivers, muted: control.playoutMuted)
-      engine.publish(sender.statistics)
+      if sender.isAtPacketEnd { engine.publish(sender.statistics) }
       due += period
     }
     sender.source?.stop()

@@ -118,7 +118,7 @@ final class AudioPlayout {
     level.add(chunk)
     chunks += 1
     let isComplete = chunks % 10 == 0
-    let longLevel = level.decibels
+    let longLevel = isComplete ? level.decibels : nil
     if isComplete { level = AudioLevel() }
     let position = buffer.playoutTimestamp.map {
       AudioReceiver.PlayoutPosition(timestamp: $0 - Int64(waiting), at: time)
@@ -129,7 +129,7 @@ final class AudioPlayout {
       state.jitterBuffer = buffer.statistics
       state.totalAudioEnergy += chunkLevel.power * 0.010
       state.totalSamplesDuration += 0.010
-      if isComplete { state.audioLevel = longLevel }
+      if let longLevel { state.audioLevel = longLevel }
       return state.settings
     }
   }

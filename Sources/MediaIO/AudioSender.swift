@@ -15,6 +15,7 @@ struct AudioSender: ~Copyable {
   private var captureTime = Instant.zero
   private var timestamp: UInt32 = 0
   private var muted = false
+  private var packetLoss = 0.0
   private var pausing = false
   private var afterPause = true
   private var level = AudioLevel()
@@ -32,6 +33,7 @@ struct AudioSender: ~Copyable {
     source?.stop()
     source = nil
     statistics.sourceName = new?.name ?? ""
+    statistics.sourceEnded = false
     guard let new else { return }
     try new.start(at: now)
     source = new
@@ -39,17 +41,22 @@ struct AudioSender: ~Copyable {
 
   /// Muted, silence is sent as discontinuous transmission: two small packets every 400 ms.
   mutating func update(muted: Bool, packetLoss: Double) {
+    guard muted != self.muted || packetLoss != self.packetLoss else { return }
     self.muted = muted
+    self.packetLoss = packetLoss
     var new = configuration
     new.discontinuousTransmission = muted || configuration.discontinuousTransmission
     new.expectedPacketLoss = Int((min(max(packetLoss, 0), 1) * 100).rounded())
-    if new != encoder.configuration { encoder.update(new) }
+    encoder.update(new)
   }
 
   /// Time that passed without sound being captured, because the audio thread was held up.
   mutating func skip(chunks: Int) {
     timestamp &+= UInt32(truncatingIfNeeded: chunks * Self.chunk)
   }
+
+  /// Whether the last tick completed a packet's sound, and with it the statistics.
+  var isAtPacketEnd: Bool { fill == 0 }
 
   /// Captures 10 ms that began at `time`; hands out a packet every second time.
   mutating func tick(at time: Instant, _ output: (EncodedAudioFrame) -> Void) {
@@ -61,9 +68,7 @@ struct AudioSender: ~Copyable {
     let channels = encoder.configuration.channels
     let chunk = UnsafeMutableBufferPointer(
       rebasing: samples[fill * channels..<(fill + Self.chunk) * channels])
-    if !source.read(into: chunk, channels: channels, at: time) && !statistics.sourceEnded {
-      statistics.sourceEnded = true
-    }
+    if !source.read(into: chunk, channels: channels, at: time) { statistics.sourceEnded = true }
     if muted { chunk.update(repeating: 0) }
     if fill == 0 {
       captureTime = time

@@ -5,13 +5,15 @@ import Glibc
 /// `tone[:HZ]`: a sine that never breaks off.
 final class ToneSource: AudioSource {
   let name: String
-  private let hertz: Double
-  private var phase = 0.0
+  /// The sine's present value and its cosine, turned by a constant angle from sample to sample.
+  private var (sine, cosine) = (0.0, 1.0)
+  private let (turnSine, turnCosine): (Double, Double)
   /// -12 dBFS.
   private static let amplitude = 8_192.0
 
   init(hertz: Double) {
-    self.hertz = hertz
+    let step = 2 * Double.pi * hertz / Double(AudioFormat.sampleRate)
+    (turnSine, turnCosine) = (sin(step), cos(step))
     let text = hertz == hertz.rounded() ? String(Int(hertz)) : String(hertz)
     name = "\(text) Hz tone"
   }
@@ -19,13 +21,14 @@ final class ToneSource: AudioSource {
   func start(at now: Instant) {}
 
   func read(into samples: UnsafeMutableBufferPointer<Int16>, channels: Int, at time: Instant) -> Bool {
-    let step = 2 * Double.pi * hertz / Double(AudioFormat.sampleRate)
     for index in stride(from: 0, to: samples.count - channels + 1, by: channels) {
-      let value = Int16(Self.amplitude * sin(phase))
+      let value = Int16(Self.amplitude * sine)
       for channel in 0..<channels { samples[index + channel] = value }
-      phase += step
+      (sine, cosine) = (sine * turnCosine + cosine * turnSine, cosine * turnCosine - sine * turnSine)
     }
-    phase = phase.truncatingRemainder(dividingBy: 2 * .pi)
+    // Rounding errors must not make it grow.
+    let length = (sine * sine + cosine * cosine).squareRoot()
+    (sine, cosine) = (sine / length, cosine / length)
     return true
   }
 

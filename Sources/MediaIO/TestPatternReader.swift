@@ -47,7 +47,9 @@ package struct TestPatternReader {
       offset?.noteFlash(at: shownAt - .microseconds(strip.sendTime % 1_000_000))
     }
     flashed = flash
-    statistics?.endToEndLatency = median(latencies)
+    if let known = statistics, known.framesRead < 10 || known.framesRead % 10 == 0 {
+      statistics?.endToEndLatency = median(latencies)
+    }
     return statistics
   }
 

@@ -105,7 +105,7 @@ package struct TestPatternStrip: Equatable, Sendable {
 
   /// Mean of the pixels around a cell's centre.
   private static func mean(_ frame: VideoFrame, _ x: Int, _ y: Int) -> Int {
-    let reach = max(0, min(frame.width / columns / 4, frame.height / heightDivisor / rowCount / 4))
+    let reach = min(2, frame.width / columns / 4, frame.height / heightDivisor / rowCount / 4)
     var sum = 0
     var count = 0
     for row in max(0, y - reach)...min(frame.height - 1, y + reach) {
