@@ -23,7 +23,7 @@ func module(
 }
 
 let libraries: [Target] = [
-  library("CAV", pkgConfig: "libavformat libavdevice libavcodec libswscale libswresample libavutil"),
+  .target(name: "CAV", path: "Sources/C/CAV"),
   library("CChafa", pkgConfig: "chafa", apt: "libchafa-dev"),
   library("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
   .target(name: "CLinux", path: "Sources/C/CLinux"),

@@ -125,10 +125,10 @@ final class FileAudioSource: AudioSource {
 
   private func makeResampler(_ frame: UnsafeMutablePointer<AVFrame>) {
     var target = AVChannelLayout()
-    otchat_av_channel_layout_default(&target, Int32(channels))
+    av_channel_layout_default(&target, Int32(channels))
     var source = AVChannelLayout()
     if frame.pointee.ch_layout.order == AV_CHANNEL_ORDER_UNSPEC {
-      otchat_av_channel_layout_default(&source, frame.pointee.ch_layout.nb_channels)
+      av_channel_layout_default(&source, frame.pointee.ch_layout.nb_channels)
     } else {
       av_channel_layout_copy(&source, &frame.pointee.ch_layout)
     }

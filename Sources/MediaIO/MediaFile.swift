@@ -34,7 +34,7 @@ final class MediaFile {
     guard access(path, R_OK) == 0 else {
       throw .fileUnreadable(path: path, reason: String(cString: strerror(errno)))
     }
-    av_log_set_level(AV_LOG_QUIET)
+    if let reason = Self.libraryFault { throw .libraryMissing(reason: reason) }
     container = try Container(path: path)
     let format = container.handle
 
@@ -68,6 +68,13 @@ final class MediaFile {
     av_frame_free(&frame)
     av_packet_free(&packet)
   }
+
+  /// Loads libavformat with the first file; nil if that worked.
+  private static let libraryFault: String? = {
+    if let reason = otchat_av_load() { return String(cString: reason) }
+    av_log_set_level(AV_LOG_QUIET)
+    return nil
+  }()
 
   /// The next decoded frame, valid until the next call; nil at the end, or when nothing more can be
   /// decoded. Damaged packets are skipped.

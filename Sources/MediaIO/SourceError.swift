@@ -8,6 +8,8 @@ package enum SourceError: Error, Equatable, Sendable {
   case fileUnreadable(path: String, reason: String)
   /// It can be read, but it is no sound or picture that can be decoded.
   case notDecodable(path: String, reason: String)
+  /// Files cannot be played on this machine.
+  case libraryMissing(reason: String)
   case noVideo(path: String)
   case noAudio(path: String)
   case cannotWrite(path: String, reason: String)
@@ -22,6 +24,7 @@ package enum SourceError: Error, Equatable, Sendable {
     case .fileMissing(let path): "\(path): no such file"
     case .fileUnreadable(let path, let reason): "\(path): cannot be read: \(reason)"
     case .notDecodable(let path, let reason): "\(path): cannot be decoded: \(reason)"
+    case .libraryMissing(let reason): "files cannot be played: \(reason)"
     case .noVideo(let path): "\(path): there is no picture in it"
     case .noAudio(let path): "\(path): there is no sound in it"
     case .cannotWrite(let path, let reason): "\(path): cannot be written: \(reason)"
@@ -36,6 +39,7 @@ package enum SourceError: Error, Equatable, Sendable {
     case .malformed, .fileUnreadable, .cannotWrite: nil
     case .fileMissing: "a relative path starts in the directory where otchat was started"
     case .notDecodable: "any format that ffmpeg reads will do; is the file complete?"
+    case .libraryMissing: "install ffmpeg's libraries: apt install libavformat59 libswscale6 libswresample4"
     case .noVideo: "give it as --audio-source"
     case .noAudio: "give it as --video-source"
     case .notSupportedYet: "test, noise, black, tone, silence and file:PATH work"
