@@ -1,4 +1,5 @@
 import Base
+import Glibc
 import RTP
 import SDP
 import TestSupport
@@ -181,6 +182,45 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
     call.close()
   }
 
+  @Test func strangersOnTheMediaPortChangeNothing() async throws {
+    let call = Call()
+    try await call.connect()
+    call.publisher.connection?.send(picture(0, isKeyFrame: true))
+    try await eventually("media") { call.subscriber.video.count == 1 }
+    let stranger = try #require(Stranger())
+    var generator = SeededGenerator(seed: 5)
+    let local = try call.subscriber.candidates.map { try ICECandidate(parsing: $0.candidate) }
+    for candidate in local where !candidate.address.contains(":") {
+      let secured = Array("GET / HTTP/1.1\r\n".utf8)
+      var datagrams: [[UInt8]] = [
+        [], [0], [0, 1], [0, 1, 0, 0], [0, 1, 0xFF, 0xFF, 0x21, 0x12, 0xA4, 0x42], [0x16, 0xFE, 0xFD],
+        secured,
+        // A binding request without credentials, and one whose attribute is longer than itself.
+        [0, 1, 0, 0, 0x21, 0x12, 0xA4, 0x42] + [UInt8](repeating: 9, count: 12),
+        [0, 1, 0, 8, 0x21, 0x12, 0xA4, 0x42] + [UInt8](repeating: 9, count: 12) + [
+          0, 6, 0xFF, 0xFF, 1, 2, 3, 4,
+        ],
+        [0x80, 96, 0, 1] + [UInt8](repeating: 0, count: 40), [0x80, 200, 0, 1, 0, 0, 0, 0],
+      ]
+      for _ in 0..<300 {
+        datagrams.append(
+          (0..<Int.random(in: 1...1500, using: &generator)).map { _ in .random(in: 0...255, using: &generator)
+          })
+      }
+      for datagram in datagrams { stranger.send(datagram, to: candidate) }
+    }
+    for number in 1..<20 {
+      call.publisher.connection?.send(picture(number, isKeyFrame: false))
+      try await Task.sleep(for: .milliseconds(2))
+    }
+    try await eventually("media goes on", state: { "\(call.subscriber.video.count) \(call.state)" }) {
+      call.subscriber.video.count == 20
+    }
+    #expect(call.subscriber.errors.isEmpty && !call.subscriber.isRemoteClosed)
+    #expect(call.subscriber.iceStates.last == .completed || call.subscriber.iceStates.last == .connected)
+    call.close()
+  }
+
   @Test func closingIsHeardByTheOther() async throws {
     let call = Call()
     try await call.connect()
@@ -315,5 +355,30 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
     try await eventually("goodbye", state: { publisher.state }) { publisher.isRemoteClosed }
     #expect(seen > 0)
     call.close()
+  }
+}
+
+/// A UDP socket of nobody.
+private final class Stranger {
+  private let descriptor: Int32
+
+  init?() {
+    descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+    if descriptor < 0 { return nil }
+  }
+
+  deinit { close(descriptor) }
+
+  func send(_ datagram: [UInt8], to candidate: ICECandidate) {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = candidate.port.bigEndian
+    inet_pton(AF_INET, candidate.address, &address.sin_addr)
+    withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        _ = sendto(
+          descriptor, datagram, datagram.count, 0, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
   }
 }
