@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// Diagnostics to stderr or a file. Off the media path: a call costs a lock and a write.
 /// What is logged must never hold a token or a secret.
@@ -15,7 +14,7 @@ package enum Log {
     var descriptor: Int32? = 2
   }
 
-  private static let state = Mutex(State())
+  private static let state = Lock(State())
 
   package static var level: Level { state.withLock { $0.level } }
 

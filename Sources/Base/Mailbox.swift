@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A bounded queue between two threads. What happens when it is full is its owner's choice and counted.
 ///
 /// The taker may block (`take`) or be woken by its own means (`wake`, called outside the lock by the
@@ -19,7 +17,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
 
   private let capacity: Int
   private let overflow: Overflow
-  private let state = Mutex(State())
+  private let state = Lock(State())
   private let semaphore = Semaphore()
   private let wake: (@Sendable () -> Void)?
 

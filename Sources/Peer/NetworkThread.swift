@@ -1,7 +1,6 @@
 import Base
 import CNice
 import Glibc
-import Synchronization
 
 /// The thread that owns every peer connection: it runs one GLib main context (libnice's sockets and
 /// timers live there) and is the executor of `NetworkActor`.
@@ -19,9 +18,9 @@ final class NetworkThread: SerialExecutor {
     case call(@Sendable () -> Void)
   }
 
-  // Work passes through a Swift mutex, which the thread sanitizer understands (GLib's own locks it does
-  // not); GLib is used only to wake the loop.
-  private let work = Mutex<[Work]>([])
+  // Work passes through a lock of our own, which the thread sanitizer understands (GLib's it does not);
+  // GLib is used only to wake the loop.
+  private let work = Lock<[Work]>([])
 
   private init() {
     context = NetworkThreadContext()

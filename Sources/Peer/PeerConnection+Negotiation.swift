@@ -9,7 +9,7 @@ extension PeerConnection {
   package func offer(audio: Bool, video: Bool, streamID: String) throws(PeerError) -> String {
     guard phase == .new, mediaOffer == nil else { throw .wrongState("an offer was made or answered before") }
     guard audio || video else { throw .wrongState("neither audio nor video to offer") }
-    var random = SystemRandomNumberGenerator()
+    var random = SeededGenerator(seed: .random(in: 0...UInt64.max))
     let offer = MediaOffer(
       audio: audio, video: video, streamID: streamID, cname: configuration.cname, random: &random)
     let transport = try makeICE(isControlling: true)
@@ -213,7 +213,7 @@ extension PeerConnection {
         ice?.close()
         ice = nextICE
         nextICE = nil
-      case .failed: return fail(.iceFailed)
+      case .failed: return giveUpRestart(.iceFailed)
       default: return
       }
     }
@@ -224,7 +224,8 @@ extension PeerConnection {
       pathOpened()
     case .failed where phase == .connected:
       setICEState(.failed)
-      if nextICE == nil { emit(.failed(.consentLost)) }
+      // The owner may restart ICE now.
+      if nextICE == nil { wait(for: .consentLost) }
     case .failed: fail(.iceFailed)
     case .new, .closed: break
     }

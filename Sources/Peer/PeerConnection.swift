@@ -261,11 +261,22 @@ package final class PeerConnection {
   private func expire() {
     guard let error = expiry else { return }
     expiry = nil
-    if case .mediaTimedOut = error {
+    switch error {
+    case .mediaTimedOut:
       if secure?.packetsReceived == 0 { emit(.failed(error)) }
-    } else {
-      fail(error)
+    case .iceTimedOut, .answerTimedOut: giveUpRestart(error)
+    default: fail(error)
     }
+  }
+
+  /// The old path, if it still works, goes on without the new one.
+  func giveUpRestart(_ error: PeerError) {
+    guard phase == .connected, nextICE != nil, iceState != .failed else { return fail(error) }
+    Log.warning("peer", "ICE restart: \(error)")
+    isAwaitingAnswer = false
+    wait(for: nil)
+    nextICE?.close()
+    nextICE = nil
   }
 
   /// Tells the owner when the other side has fallen silent, long before ICE gives it up.

@@ -5,12 +5,12 @@ package enum PeerEvent: Sendable {
   /// For the other side, by signalling: `candidate:…`.
   case localCandidate(candidate: String, sdpMid: String?, sdpMLineIndex: Int)
   case gatheringComplete
-  /// The path's state; each end as `type address:port` once there is one.
+  /// The path's state; each end as `type address:port` once there is one. On `failed` after `connected`
+  /// the offering side may restart ICE; if no new path is found within the limit, the connection ends.
   case iceStateChanged(PeerConnection.ICEState, local: String?, remote: String?)
   /// Media can flow; what was agreed on, such as `DTLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384 aeadAES128GCM`.
   case connected(String)
-  /// The connection has ended, with two exceptions: after `consentLost` an ICE restart can bring it back,
-  /// and `mediaTimedOut` is a warning.
+  /// The connection has ended; except that `mediaTimedOut` is a warning.
   case failed(PeerError)
   /// The other side needs a key frame of our video: at most one a second.
   case keyFrameRequested
