@@ -156,7 +156,7 @@ final class SecureTransport {
     if let limit, MonotonicClock.now() >= limit.deadline {
       return fail(.handshakeTimedOut(after: limit.duration))
     }
-    attempt { () throws(PeerError) in try dtls?.handleTimeout() }
+    attempt { () throws(PeerError) in dtls?.handleTimeout() }
   }
 
   /// One step of the handshake, and what follows from it.

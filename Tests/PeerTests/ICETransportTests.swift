@@ -101,8 +101,10 @@ private final class Pair {
 
   @Test func hiddenCandidatesOfOneSideAreLearntFromItsChecks() async throws {
     let pair = try Pair()
-    pair.passes = { [unowned pair] candidate in
-      pair.right.candidates.contains(candidate) ? "candidate:1 1 udp 1 hidden.local 5000 typ host" : candidate
+    pair.passes = { [weak pair] candidate in
+      guard let pair else { return nil }
+      let isHidden = pair.right.candidates.contains(candidate)
+      return isHidden ? "candidate:1 1 udp 1 hidden.local 5000 typ host" : candidate
     }
     try pair.start()
     try await eventually("connected", state: { pair.state }) { pair.areConnected }

@@ -344,9 +344,9 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
     let closing = Party()
     var configuration = PeerConnection.Configuration(certificate: certificate, cname: "test")
     configuration.includesLoopback = true
-    closing.connection = PeerConnection(configuration: configuration) { [unowned closing] event in
+    closing.connection = PeerConnection(configuration: configuration) { [weak closing] event in
       seen += 1
-      if case .connected = event { closing.connection?.close() }
+      if case .connected = event { closing?.connection?.close() }
     }
     let publisher = Party()
     publisher.other = closing

@@ -31,7 +31,8 @@ private final class Link {
     let fromLeft = from === left
     return SecureTransport(
       certificate: certificate,
-      transmit: { [unowned self] datagram in
+      transmit: { [weak self] datagram in
+        guard let self else { return false }
         from.sent.append(Array(datagram))
         guard passes(fromLeft, from.sent.count - 1) else { return true }
         for part in split(fromLeft, Array(datagram)) { deliver(part, to: to) }
@@ -49,7 +50,7 @@ private final class Link {
     }
   }
 
-  func start(limit: Duration = .seconds(10), leftFingerprint: Fingerprint? = nil) {
+  func start(limit: Duration = .seconds(25), leftFingerprint: Fingerprint? = nil) {
     right.transport?.start(
       role: .server, fingerprints: [leftFingerprint ?? certificates.0.fingerprint], limit: limit)
     left.transport?.start(role: .client, fingerprints: [certificates.1.fingerprint], limit: limit)
@@ -65,7 +66,7 @@ private let certificates: (Certificate, Certificate) = {
 @NetworkActor private func connectedLink() async throws -> Link {
   let link = Link(left: certificates.0, right: certificates.1)
   link.start()
-  try await eventually("handshake") { link.areConnected }
+  try await eventually(within: .seconds(25), "handshake") { link.areConnected }
   return link
 }
 
@@ -113,7 +114,7 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
     let link = Link(left: certificates.0, right: certificates.1)
     link.passes = { _, number in !lost.contains(number) }
     link.start()
-    try await eventually("handshake") { link.areConnected }
+    try await eventually(within: .seconds(25), "handshake") { link.areConnected }
   }
 
   /// Chromium's ClientHello, with a post-quantum key share, needs two datagrams.
@@ -138,7 +139,7 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
       return isReversed ? parts.reversed() : parts
     }
     link.start()
-    try await eventually("handshake") { link.areConnected }
+    try await eventually(within: .seconds(25), "handshake") { link.areConnected }
     #expect(number >= 42)
   }
 
@@ -148,7 +149,9 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
     var generator = SeededGenerator(seed: seed)
     link.passes = { _, _ in UInt8.random(in: 0..<100, using: &generator) >= 30 }
     link.start()
-    try await eventually("handshake", state: { "sent \(link.left.sent.count) \(link.right.sent.count)" }) {
+    try await eventually(
+      within: .seconds(25), "handshake", state: { "sent \(link.left.sent.count) \(link.right.sent.count)" }
+    ) {
       link.areConnected
     }
   }
@@ -156,15 +159,15 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
   @Test func clientQuickerThanItsSignallingIsHeard() async throws {
     let link = Link(left: certificates.0, right: certificates.1)
     // Only the first ClientHello arrives, so it must have been kept.
-    link.passes = { [unowned link] fromLeft, number in
-      !fromLeft || number == 0 || link.left.sent[number].dropFirst(13).first != 1
+    link.passes = { [weak link] fromLeft, number in
+      !fromLeft || number == 0 || link?.left.sent[number].dropFirst(13).first != 1
     }
     link.left.transport?.start(
       role: .client, fingerprints: [certificates.1.fingerprint], limit: .seconds(10))
     await turn()
     link.right.transport?.start(
       role: .server, fingerprints: [certificates.0.fingerprint], limit: .seconds(10))
-    try await eventually("handshake") { link.areConnected }
+    try await eventually(within: .seconds(25), "handshake") { link.areConnected }
   }
 
   @Test func wrongFingerprintEndsBothSides() async throws {
@@ -252,7 +255,8 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
   @Test func junkBeforeAndDuringTheHandshakeDoesNotStopIt() async throws {
     let link = Link(left: certificates.0, right: certificates.1)
     var generator = SeededGenerator(seed: 3)
-    link.passes = { [unowned link] fromLeft, _ in
+    link.passes = { [weak link] fromLeft, _ in
+      guard let link else { return false }
       for size in [13, 60, 400] {
         var junk = (0..<size).map { _ in UInt8.random(in: 0...255, using: &generator) }
         junk[0] = 22
@@ -263,7 +267,9 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
       return true
     }
     link.start()
-    try await eventually("handshake", state: { "\(link.left.events) \(link.right.events)" }) {
+    try await eventually(
+      within: .seconds(25), "handshake", state: { "\(link.left.events) \(link.right.events)" }
+    ) {
       link.areConnected
     }
   }
