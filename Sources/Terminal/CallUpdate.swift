@@ -4,7 +4,7 @@ import Base
 package enum CallEvent: Equatable, Sendable {
   case connection(CallConnection)
   case subscriberAdded(CallSubscriber)
-  /// Its name, audio or video changed.
+  /// The name, audio or video changed. Says nothing about streams that are not received.
   case subscriberChanged(CallSubscriber)
   case subscriberRemoved(streamID: String)
   case selected(streamID: String)
@@ -30,7 +30,8 @@ extension CallState {
     notices.removeAll { $0.until <= self.now }
     switch event {
     case .connection(let connection): self.connection = connection
-    case .subscriberAdded(let subscriber), .subscriberChanged(let subscriber): put(subscriber)
+    case .subscriberAdded(let subscriber): add(subscriber)
+    case .subscriberChanged(let subscriber): change(subscriber)
     case .subscriberRemoved(let streamID): remove(streamID)
     case .selected(let streamID):
       if subscribers.contains(where: { $0.streamID == streamID }) { selected = streamID }
@@ -53,13 +54,20 @@ extension CallState {
     return []
   }
 
-  private mutating func put(_ subscriber: CallSubscriber) {
-    if let index = subscribers.firstIndex(where: { $0.streamID == subscriber.streamID }) {
-      subscribers[index] = subscriber
-    } else {
-      subscribers.append(subscriber)
-      if selected == nil { selected = subscriber.streamID }
+  private mutating func add(_ subscriber: CallSubscriber) {
+    if change(subscriber) { return }
+    subscribers.append(subscriber)
+    if selected == nil { selected = subscriber.streamID }
+  }
+
+  /// False if it is not received.
+  @discardableResult
+  private mutating func change(_ subscriber: CallSubscriber) -> Bool {
+    guard let index = subscribers.firstIndex(where: { $0.streamID == subscriber.streamID }) else {
+      return false
     }
+    subscribers[index] = subscriber
+    return true
   }
 
   private mutating func remove(_ streamID: String) {

@@ -135,7 +135,6 @@ extension CallState {
   static let helpLines = [
     ("m", "mute or unmute the microphone"), ("s", "mute or unmute what is heard"), ("c", "next camera"),
     ("v", "camera off or on"), ("Tab", "next stream"), ("t", "type a chat line"),
-    ("a", "start or stop an archive"), ("w", "view the last archive"), ("f", "next filter"),
-    ("i", "statistics"), ("?", "this help"), ("q", "leave"),
+    ("f", "next filter"), ("i", "statistics"), ("?", "this help"), ("q", "leave"),
   ]
 }

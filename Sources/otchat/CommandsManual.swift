@@ -8,7 +8,8 @@ extension Commands {
       ("m", "mute or unmute the microphone"), ("s", "mute or unmute what is heard"),
       ("c", "next camera"), ("v", "camera off or on"), ("Tab", "next subscribed stream"),
       ("t", "type a chat line; Enter sends it, Esc gives it up"),
-      ("a", "start or stop an archive"), ("w", "view the last archive"), ("f", "next filter"),
+      ("a", "start or stop an archive (not in this version yet)"),
+      ("w", "view the last archive (not in this version yet)"), ("f", "next filter"),
       ("i", "statistics"), ("?", "help"), ("q, Ctrl-C", "leave"),
     ])
 
@@ -20,7 +21,8 @@ extension Commands {
       ("mute-camera, unmute-camera, toggle-camera", "the camera"),
       ("swap-camera", "the next of the --video-source flags"),
       ("say TEXT", "a chat line"), ("signal TYPE DATA", "a signal"),
-      ("archive start, archive stop", "an archive of the session"), ("quit", "leave"),
+      ("archive start, archive stop", "an archive of the session (not in this version yet)"),
+      ("quit", "leave"),
     ])
 
   static let exitStatus = Program.Section(

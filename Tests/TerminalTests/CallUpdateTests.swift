@@ -50,6 +50,7 @@ struct CallUpdateTests {
     let renamed = after(
       .subscriberAdded(bob), .subscriberChanged(CallSubscriber(streamID: "b", name: "Bobby")))
     #expect(renamed.subscribers.map(\.name) == ["Bobby"])
+    #expect(after(.subscriberChanged(bob)).subscribers.isEmpty)
   }
 
   @Test func tabCyclesThroughWhatIsReceived() {

@@ -9,7 +9,11 @@ import Testing
 @Suite(.serialized) struct WaysOutTests {
   private static let environment = [
     "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no",
+    // Crashes are the point here: a sanitizer must not catch them, nor find fault with what they leave.
+    "ASAN_OPTIONS": "\(noHandlers):detect_leaks=0", "TSAN_OPTIONS": "\(noHandlers):report_bugs=0",
   ]
+  private static let noHandlers =
+    "handle_segv=0:handle_abort=0:handle_sigill=0:handle_sigbus=0:handle_sigfpe=0:handle_sigtrap=0"
   private let log = FileManager.default.temporaryDirectory.appending(path: "probe-\(UUID().uuidString).log")
 
   private func start(
