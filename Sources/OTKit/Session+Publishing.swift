@@ -15,6 +15,9 @@ struct Publication {
   /// Peers whose path is lost and that need a new offer as soon as signalling is there.
   var awaitingRestart: Set<PeerAddress> = []
   var hasSpeaker: Bool
+  /// What the server was last told of each channel. Its echo, which changes the stream, comes later than the
+  /// next switch may.
+  var announced: [String: Bool] = [:]
 }
 
 extension Session {
@@ -183,7 +186,9 @@ extension Session {
     guard let stream = machine?.streams[streamID] else { return }
     for channel in stream.channels {
       let active = channel.kind == .video ? publisher.isPublishingVideo : publisher.isPublishingAudio
-      guard channel.kind != .data, channel.active != active else { continue }
+      let told = publication.announced[channel.id] ?? channel.active
+      guard channel.kind != .data, told != active else { continue }
+      publications[streamID]?.announced[channel.id] = active
       post { $0.updateChannel(stream: streamID, channel: channel.id, ["active": .bool(active)]) }
     }
   }
