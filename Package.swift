@@ -10,14 +10,11 @@ func library(_ name: String, pkgConfig: String? = nil, apt: String? = nil) -> Ta
 }
 
 /// A Swift module with its test target of the same name.
-func module(
-  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = [],
-  tests: [Target.Dependency] = []
-) -> [Target] {
+func module(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> [Target] {
   [
     .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings),
     .testTarget(
-      name: "\(name)Tests", dependencies: [.target(name: name), "TestSupport"] + tests,
+      name: "\(name)Tests", dependencies: [.target(name: name), "TestSupport"],
       resources: [.copy("Fixtures")], swiftSettings: settings),
   ]
 }
@@ -52,7 +49,8 @@ let modules: [Target] =
     "SessionServer", ["Base", "OpenTokProtocol", "COpenSSL", "CWebSockets", "CLinux"],
     resources: [.embedInCode("Resources")])
   + module("CommandLineKit", ["Base"])
-  + module("Terminal", ["Base", "Codecs", "MediaIO", "CChafa", "CLinux"], tests: ["terminal-probe"])
+  + module("Terminal", ["Base", "Codecs", "MediaIO", "CChafa", "CLinux"])
+  + module("Participant", ["Base", "MediaIO", "OpenTokProtocol", "OTKit", "CLinux"])
 
 let package = Package(
   name: "otchat",
@@ -72,7 +70,8 @@ let package = Package(
     .executableTarget(
       name: "otchat",
       dependencies: [
-        "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "SessionServer", "Terminal", "CLinux",
+        "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "Participant", "SessionServer", "Terminal",
+        "CLinux",
         "Codecs", "MediaIO",
       ],
       swiftSettings: settings),

@@ -1,1 +1,37 @@
-print("otchat")
+import Base
+import CommandLineKit
+import Foundation
+
+/// What `sinceStart` in events counts from.
+let processStart = MonotonicClock.now()
+
+/// Reads the command line and hands over to one file a command.
+func run(_ words: [String]) async throws {
+  switch try Commands.program.parse(words) {
+  case .help(let path):
+    Output.write(Commands.program.help(path, width: Output.width))
+  case .version:
+    Output.write("otchat \(Commands.version)\n")
+  case .run(var arguments):
+    try arguments.merge(environment: ProcessInfo.processInfo.environment)
+    switch arguments.command.name {
+    case "connect": try await ConnectCommand(arguments).run()
+    case "serve": try await ServeCommand(arguments).run()
+    case "token create": try TokenCommand.create(arguments)
+    case "token inspect": try TokenCommand.inspect(arguments)
+    case "completions": try CompletionsCommand.run(arguments)
+    case "man": Output.write(Commands.program.manPage(date: "2026-11-30"))
+    default: throw Failure(.internalError, "no code for '\(arguments.command.name)'")
+    }
+  }
+}
+
+// Writing into a pipe that nobody reads is an error to handle, not a reason to die half way.
+signal(SIGPIPE, SIG_IGN)
+do {
+  try await run(Array(CommandLine.arguments.dropFirst()))
+} catch {
+  let failure = Failure(error)
+  failure.report()
+  exit(failure.code.rawValue)
+}

@@ -1,0 +1,209 @@
+import Base
+import MediaIO
+import OTKit
+
+/// Somebody in a session: what `otchat connect` does without its terminal and its files.
+///
+/// Connects, publishes, subscribes by a policy, sends what it was told to send, and ends when it is asked
+/// to, when its time is up, when an awaited event has come, or when the session ends.
+package actor Participant {
+  package struct Options: Sendable {
+    package var subscribe = SubscriptionPolicy.first
+    package var subscriberAudio = true
+    /// Sent once connected.
+    package var signals: [(type: String, data: String)] = []
+    /// The connection that `signals` go to; nil: everybody.
+    package var signalsTo: String?
+    /// After being connected.
+    package var duration: Duration?
+    /// An event's name.
+    package var until: String?
+    /// Between `stats` events.
+    package var statisticsInterval: Duration?
+
+    package init() {}
+  }
+
+  /// Gives the place to draw to: our own picture for nil, else that of a stream.
+  package typealias Renderers = @Sendable (_ streamID: String?) -> (any VideoRenderer)?
+
+  package nonisolated let session: Session
+  package nonisolated let publisher: Publisher?
+  let options: Options
+  private let renderers: Renderers
+  private let observer: @Sendable (ParticipantEvent) -> Void
+
+  var plan: SubscriptionPlan
+  var subscribers: [String: Subscriber] = [:]
+  var subscriberAudio: Bool
+  private var ending: Result<Void, OpenTokError>?
+  private var hasEntered = false
+  /// How the session ended, if it did. While it is being entered, `connect` tells better why.
+  private var sessionEnding: Result<Void, OpenTokError>?
+  private var waiting: CheckedContinuation<Void, Never>?
+
+  /// - Parameter observer: gets every event, in order; must not block.
+  package init(
+    session: Session, publisher: Publisher?, options: Options, renderers: @escaping Renderers,
+    observer: @escaping @Sendable (ParticipantEvent) -> Void
+  ) {
+    self.session = session
+    self.publisher = publisher
+    self.options = options
+    self.renderers = renderers
+    self.observer = observer
+    plan = SubscriptionPlan(options.subscribe)
+    subscriberAudio = options.subscriberAudio
+  }
+
+  /// The whole stay. Returns when it was ended as asked.
+  ///
+  /// - Throws: why the session could not be entered, or why it ended unasked.
+  package func run(token: String) async throws(OpenTokError) {
+    if let renderer = renderers(nil) { await publisher?.setRenderer(renderer) }
+    let events = Task { await follow() }
+    do throws(OpenTokError) {
+      try await enter(token: token)
+      let timers = startTimers()
+      await untilEnded()
+      for timer in timers { timer.cancel() }
+    } catch {
+      finish(.failure(error))
+      // A session that was never entered has no last event.
+      if await !session.isConnected { events.cancel() }
+    }
+    if await session.isConnected, options.statisticsInterval != nil { emit(.stats(await statistics())) }
+    await session.disconnect()
+    await events.value
+    try ending?.get()
+  }
+
+  /// Ends the stay, as asked. Any time; the second call does nothing.
+  package func leave() { finish(.success(())) }
+
+  func emit(_ event: ParticipantEvent) {
+    observer(event)
+    if event.name == options.until { leave() }
+  }
+
+  // MARK: Entering
+
+  private func enter(token: String) async throws(OpenTokError) {
+    guard ending == nil else { return }
+    let entering = Task { () async -> Result<Void, OpenTokError> in
+      do throws(OpenTokError) {
+        try await session.connect(token: token)
+        return .success(())
+      } catch {
+        return .failure(error)
+      }
+    }
+    self.entering = entering
+    let entered = await entering.value
+    self.entering = nil
+    // Asked to leave meanwhile: that it did not get in is no fault then.
+    guard ending == nil else { return }
+    try entered.get()
+    hasEntered = true
+    if let sessionEnding { finish(sessionEnding) }
+    if let publisher { try await session.publish(publisher) }
+    for signal in options.signals { await send(type: signal.type, data: signal.data, to: options.signalsTo) }
+  }
+
+  private var entering: Task<Result<Void, OpenTokError>, Never>?
+
+  private func startTimers() -> [Task<Void, Never>] {
+    var timers: [Task<Void, Never>] = []
+    if let duration = options.duration {
+      timers.append(
+        Task {
+          guard (try? await Task.sleep(for: duration)) != nil else { return }
+          leave()
+        })
+    }
+    if let interval = options.statisticsInterval {
+      timers.append(
+        Task {
+          while (try? await Task.sleep(for: interval)) != nil { emit(.stats(await statistics())) }
+        })
+    }
+    return timers
+  }
+
+  // MARK: Ending
+
+  private func finish(_ result: Result<Void, OpenTokError>) {
+    guard ending == nil else { return }
+    ending = result
+    entering?.cancel()
+    waiting?.resume()
+    waiting = nil
+  }
+
+  private func untilEnded() async {
+    guard ending == nil else { return }
+    await withCheckedContinuation { waiting = $0 }
+  }
+
+  // MARK: The session's events
+
+  private func follow() async {
+    for await event in session.events {
+      emit(.session(event))
+      switch event {
+      case .streamCreated(let stream):
+        carryOut(plan.streamCreated(stream.id, name: stream.name, isOwn: false))
+      case .publisherStreamCreated(let stream):
+        carryOut(plan.streamCreated(stream.id, name: stream.name, isOwn: true))
+      case .streamDestroyed(let stream, _), .publisherStreamDestroyed(let stream, _):
+        subscribers[stream.id] = nil
+        carryOut(plan.streamDestroyed(stream.id))
+      case .subscriberDestroyed(let id, _):
+        // Given up, if it was not we who ended it.
+        if subscribers.removeValue(forKey: id) != nil { carryOut(plan.failed(id)) }
+      case .publisherMuted: emit(.micChanged(false))
+      case .sessionDisconnected(_, let error):
+        sessionEnded(error.map { .failure($0) } ?? .success(()))
+      default: break
+      }
+    }
+    sessionEnded(.success(()))
+  }
+
+  private func sessionEnded(_ result: Result<Void, OpenTokError>) {
+    sessionEnding = sessionEnding ?? result
+    if hasEntered { finish(result) }
+  }
+
+  func carryOut(_ actions: [SubscriptionPlan.Action]) {
+    for action in actions {
+      // Not awaited here: a server that is slow to answer must not hold up the events that follow.
+      Task {
+        switch action {
+        case .subscribe(let id): await subscribe(to: id)
+        case .unsubscribe(let id): await unsubscribe(from: id)
+        }
+      }
+    }
+  }
+
+  private func subscribe(to id: String) async {
+    do throws(OpenTokError) {
+      subscribers[id] = try await session.subscribe(
+        to: id, options: .init(subscribeToAudio: subscriberAudio), renderer: renderers(id))
+    } catch {
+      // Streams end while one is about to subscribe to them.
+      if error != .streamNotFound, error != .notConnected { emit(.error(error)) }
+      carryOut(plan.failed(id))
+    }
+  }
+
+  private func unsubscribe(from id: String) async {
+    guard let subscriber = subscribers.removeValue(forKey: id) else { return }
+    do throws(OpenTokError) {
+      try await session.unsubscribe(subscriber)
+    } catch {
+      if error != .notConnected { emit(.error(error)) }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import CommandLineKit
+import Foundation
+import OpenTokProtocol
+
+/// The configuration of `connect`: JSON with the flags' names as keys (`Config.example.json`).
+enum ConfigurationFile {
+  /// The one that is named, else `./otchat.json`, else `$XDG_CONFIG_HOME/otchat/config.json`; nil if none is there.
+  static func find(named path: String?, environment: [String: String]) -> String? {
+    if let path { return path }
+    let home = environment["XDG_CONFIG_HOME"] ?? environment["HOME"].map { $0 + "/.config" }
+    let places = ["otchat.json"] + (home.map { [$0 + "/otchat/config.json"] } ?? [])
+    return places.first { FileManager.default.fileExists(atPath: $0) }
+  }
+
+  static func merge(into arguments: inout Arguments, environment: [String: String]) throws {
+    guard let path = find(named: arguments.text("config"), environment: environment) else { return }
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw Failure(.inputMissing, "cannot read the configuration file \(path)")
+    }
+    let object: JSON.Object
+    do {
+      guard let parsed = try JSON(parsing: Array(data)).objectValue else {
+        throw Failure(
+          .badConfiguration, "\(path) holds no JSON object", hint: "Config.example.json shows one")
+      }
+      object = parsed
+    } catch let error as JSONError {
+      throw Failure(
+        .badConfiguration, "\(path) is not JSON: \(error)", hint: "Config.example.json shows how it looks")
+    }
+    try arguments.merge(file: path, entries: object.map { ($0.key, value($0.value)) })
+  }
+
+  private static func value(_ json: JSON) -> ConfigurationValue {
+    switch json {
+    case .bool(let value): .boolean(value)
+    case .integer(let value): .number(Double(value))
+    case .number(let value): .number(value)
+    case .string(let value): .text(value)
+    case .array(let values): .list(values.map(value))
+    case .null, .object: .unsupported
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import Base
+import CommandLineKit
+import Foundation
+import OTKit
+import Participant
+import Terminal
+
+/// `otchat connect`: a participant with a terminal or without one.
+struct ConnectCommand {
+  private let arguments: Arguments
+  private let options: ConnectOptions
+  private let log: LogOutput
+
+  init(_ arguments: Arguments) throws {
+    let environment = ProcessInfo.processInfo.environment
+    var arguments = arguments
+    try ConfigurationFile.merge(into: &arguments, environment: environment)
+    self.arguments = arguments
+    log = try LogOutput(arguments)
+    options = try ConnectOptions(arguments, environment: environment)
+  }
+
+  func run() async throws {
+    if arguments.boolean("insecure") {
+      Output.note("warning: --insecure: anybody on the way can read and change this call")
+    }
+    let exit = CallExit()
+    // Watched from here on: until the call is there a signal ends the process, later it ends the call.
+    let signals = Task {
+      for await signal in SignalWatch.stream(of: [SIGINT, SIGTERM, SIGHUP]) where signal != 0 {
+        await exit.request(.signal(signal))
+      }
+    }
+    defer { signals.cancel() }
+    let events = try options.events.map { path in
+      EventWriter(descriptor: try EventOutput.open(path)) { number in
+        Task { await exit.request(number == EPIPE ? .outputClosed : .outputFailed(errno: number)) }
+      }
+    }
+    let result = await withCheckedContinuation { continuation in
+      Task { await exit.finish(continuation) { await call(events, exit) } }
+    }
+    events?.close()
+    try await exit.report(result)
+  }
+
+  /// The whole call. Returns when it is over and everything is as it was.
+  private func call(_ events: EventWriter?, _ exit: CallExit) async -> Result<Void, any Error> {
+    do {
+      let source = try await CredentialSource.resolve(arguments)
+      let outcome = await join(source, events, exit)
+      await source.embedded?.stop()
+      return outcome
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func join(
+    _ source: CredentialSource, _ events: EventWriter?, _ exit: CallExit
+  ) async -> Result<Void, any Error> {
+    let (commands, relay) = AsyncStream.makeStream(of: CallCommand.self)
+    let console: any CallConsole
+    do {
+      console = try makeConsole(source, commands: relay)
+    } catch {
+      return .failure(error)
+    }
+    var configuration = options.session
+    configuration.start = processStart
+    let participant = Participant(
+      session: Session(source.credentials, configuration: configuration), publisher: options.publisher,
+      options: options.participant, renderers: { console.renderer(for: $0) }
+    ) { event in
+      events?.write(event.json(at: WallClock.microseconds()))
+      console.show(event)
+    }
+    await exit.attach { await participant.leave() }
+    readCommands(relay, exit) { event in
+      events?.write(event.json(at: WallClock.microseconds()))
+      console.show(event)
+    }
+    let obeying = Task { for await command in commands { await participant.obey(command) } }
+    let figures = Task {
+      while (try? await Task.sleep(for: .seconds(1))) != nil {
+        console.show(.stats(await participant.statistics()))
+      }
+    }
+    defer {
+      obeying.cancel()
+      figures.cancel()
+      console.stop()
+    }
+    do {
+      try await participant.run(token: source.credentials.token)
+      return .success(())
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func makeConsole(
+    _ source: CredentialSource, commands: AsyncStream<CallCommand>.Continuation
+  ) throws -> any CallConsole {
+    guard case .terminal(let style) = options.rendering else {
+      if let page = source.page, !arguments.boolean("quiet") {
+        Output.note("others can join at \(page)")
+      }
+      return PlainConsole(quiet: arguments.boolean("quiet"))
+    }
+    let console = try ScreenConsole(options, style: style, log: log) { commands.yield($0) }
+    if let page = source.page { console.display.send(.shareURL(page)) }
+    if !arguments.isGiven("video-source"), options.publisher != nil {
+      console.display.send(.notice("this version knows no camera: a test picture is sent"))
+    }
+    return console
+  }
+
+  /// Lines on standard input, where it is no terminal with keys.
+  private func readCommands(
+    _ relay: AsyncStream<CallCommand>.Continuation, _ exit: CallExit,
+    refuse: @escaping @Sendable (ParticipantEvent) -> Void
+  ) {
+    if case .terminal = options.rendering { return }
+    // In the background, reading from the terminal would stop the process.
+    if isatty(STDIN_FILENO) == 1, tcgetpgrp(STDIN_FILENO) != getpgrp() { return }
+    CommandLines.read { line in
+      switch line {
+      case .success(let command): relay.yield(command)
+      case .failure(let error): refuse(.refused(error.message))
+      case nil: break
+      }
+    }
+  }
+}

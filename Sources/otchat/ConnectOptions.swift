@@ -1,0 +1,120 @@
+import Base
+import CommandLineKit
+import Foundation
+import OTKit
+import Participant
+import Terminal
+
+/// The flags of `connect` as the modules below want them.
+struct ConnectOptions {
+  enum Rendering {
+    case none
+    case terminal(PictureStyle)
+  }
+
+  var session: Session.Configuration
+  var publisher: Publisher?
+  var participant: Participant.Options
+  var rendering: Rendering
+  var capabilities: TerminalCapabilities
+  var state: CallState
+  /// Where JSON Lines go; nil: nowhere.
+  var events: String?
+
+  init(_ arguments: Arguments, environment: [String: String]) throws {
+    session = Self.session(arguments)
+    publisher = try Self.publisher(arguments, environment: environment)
+    participant = try Self.participant(arguments)
+    events = arguments.text("events")
+    capabilities = TerminalCapabilities(environment: environment)
+    rendering = Self.rendering(arguments, capabilities, eventsOnOutput: events == "-")
+    state = CallState(
+      ownName: publisher?.configuration.name ?? Self.defaultName(environment), isPublishing: publisher != nil,
+      microphoneOn: publisher?.isPublishingAudio ?? false, cameraOn: publisher?.isPublishingVideo ?? false,
+      subscriberAudioOn: participant.subscriberAudio, showsSelfView: arguments.boolean("self-view"),
+      filter: arguments.text("filter").flatMap(PictureFilter.init(rawValue:)) ?? .none)
+  }
+
+  static func trust(_ arguments: Arguments) -> TLSTrust {
+    TLSTrust(certificateFile: arguments.text("ca"), insecure: arguments.boolean("insecure"))
+  }
+
+  static func timeout(_ arguments: Arguments) -> Duration { .seconds(arguments.number("timeout") ?? 10) }
+
+  private static func session(_ arguments: Arguments) -> Session.Configuration {
+    Session.Configuration(
+      apiURL: arguments.text("api-url"), trust: trust(arguments), timeout: timeout(arguments),
+      iceServers: arguments.texts("ice-server").map(ICEServer.init(parsing:)),
+      relayOnly: arguments.boolean("relay-only"), audioSink: arguments.text("audio-sink") ?? "null",
+      audio: .init(
+        bitrate: (arguments.integer("audio-bitrate") ?? 40) * 1000, dtx: arguments.boolean("dtx")))
+  }
+
+  private static func publisher(_ arguments: Arguments, environment: [String: String]) throws -> Publisher? {
+    guard !arguments.boolean("no-publish") else { return nil }
+    let size = arguments.size("resolution") ?? PixelSize(width: 640, height: 480)
+    let sources = arguments.texts("video-source")
+    return try Publisher(
+      Publisher.Configuration(
+        name: arguments.text("name") ?? defaultName(environment),
+        videoSources: sources.isEmpty ? ["test"] : sources,
+        audioSource: arguments.text("audio-source") ?? "silence", width: size.width, height: size.height,
+        frameRate: arguments.integer("frame-rate") ?? 30,
+        maximumVideoBitrate: arguments.integer("video-bitrate").map { $0 * 1000 }
+          ?? Publisher.Configuration().maximumVideoBitrate,
+        publishAudio: arguments.boolean("mic"), publishVideo: arguments.boolean("camera")))
+  }
+
+  private static func participant(_ arguments: Arguments) throws -> Participant.Options {
+    var options = Participant.Options()
+    let policy = arguments.text("subscribe") ?? "first"
+    guard let subscribe = SubscriptionPolicy(parsing: policy) else {
+      throw Failure(.usage, "--subscribe: '\(policy)' is not first, all, self, none or name:TEXT")
+    }
+    options.subscribe = subscribe
+    options.subscriberAudio = !arguments.boolean("mute-subscriber")
+    options.signals = arguments.texts("say").map { (Participant.chatType, $0) }
+    for pair in arguments.texts("signal") {
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      options.signals.append((String(parts[0]), parts.count > 1 ? String(parts[1]) : ""))
+    }
+    options.signalsTo = arguments.text("to")
+    options.duration = arguments.number("duration").map { .seconds($0) }
+    options.until = arguments.text("until")
+    options.statisticsInterval = arguments.number("stats").map { .seconds($0) }
+    return options
+  }
+
+  private static func rendering(
+    _ arguments: Arguments, _ capabilities: TerminalCapabilities, eventsOnOutput: Bool
+  ) -> Rendering {
+    let terminal = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && capabilities.addressable
+    guard terminal, !eventsOnOutput else { return .none }
+    switch arguments.text("render") {
+    case "none": return .none
+    case "symbols": return .terminal(.symbols)
+    case "ascii": return .terminal(.ascii)
+    default: return .terminal(capabilities.unicode ? .symbols : .ascii)
+    }
+  }
+
+  static func defaultName(_ environment: [String: String]) -> String {
+    let user = environment["USER"] ?? environment["LOGNAME"] ?? NSUserName()
+    return "\(user)@\(ProcessInfo.processInfo.hostName.prefix { $0 != "." })"
+  }
+}
+
+extension ICEServer {
+  /// `stun:HOST[:PORT]`, `turn:USER:PASSWORD@HOST[:PORT]`, as on the command line.
+  init(parsing text: String) {
+    guard let colon = text.firstIndex(of: ":"), let at = text.lastIndex(of: "@"), colon < at else {
+      self.init(urls: [text])
+      return
+    }
+    let scheme = text[...colon]
+    let user = text[text.index(after: colon)..<at].split(separator: ":", maxSplits: 1).map(String.init)
+    self.init(
+      urls: [String(scheme + text[text.index(after: at)...])], username: user.first,
+      credential: user.count > 1 ? user[1] : nil)
+  }
+}

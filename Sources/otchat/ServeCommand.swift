@@ -1,0 +1,123 @@
+import Base
+import CommandLineKit
+import Foundation
+import OpenTokProtocol
+import Participant
+import SessionServer
+import Terminal
+
+/// `otchat serve`: the session server until SIGTERM, SIGINT or SIGHUP.
+struct ServeCommand {
+  private let arguments: Arguments
+
+  init(_ arguments: Arguments) { self.arguments = arguments }
+
+  func run() async throws {
+    let log = try LogOutput(arguments)
+    if arguments.boolean("daemon") {
+      guard arguments.text("events") != "-" else {
+        throw Failure(.usage, "--daemon has no standard output for --events -", hint: "name a file")
+      }
+      if !Daemon.isChild { return try Daemon.start() }
+    }
+    // Watched before anything is there that would have to be ended.
+    let signals = SignalWatch.stream(of: [SIGTERM, SIGINT, SIGHUP])
+    let events = try arguments.text("events").map { path in
+      EventWriter(descriptor: try EventOutput.open(path)) { _ in }
+    }
+    let server: SessionServer
+    do {
+      server = try await SessionServer.start(try configuration()) { event in
+        events?.write(event.json(at: WallClock.microseconds()))
+      }
+    } catch {
+      events?.close()
+      throw error
+    }
+    if let path = arguments.text("pid-file") { try write("\(getpid())\n", to: path) }
+    if arguments.text("events") != "-" { Output.write("listening on \(server.url)\n") }
+    if Daemon.isChild { Daemon.detach(keepingErrors: log.isFile) }
+    var signal = SIGTERM
+    for await one in signals where one != 0 {
+      signal = one
+      break
+    }
+    await server.stop()
+    events?.close()
+    if let path = arguments.text("pid-file") { unlink(path) }
+    if signal == SIGINT { exit(ExitCode.interrupted.rawValue) }
+  }
+
+  private func configuration() throws -> SessionServer.Configuration {
+    var configuration = SessionServer.Configuration()
+    configuration.host = arguments.text("host") ?? configuration.host
+    configuration.port = arguments.integer("port") ?? configuration.port
+    configuration.publicURL = arguments.text("public-url")
+    configuration.apiKey = arguments.text("api-key")
+    configuration.apiSecret = arguments.text("api-secret")
+    if arguments.origin("api-secret") == .argument {
+      Output.note("warning: --api-secret can be read in the process list; OTCHAT_API_SECRET cannot")
+    }
+    switch (arguments.text("tls-cert"), arguments.text("tls-key")) {
+    case (let certificate?, let key?):
+      configuration.certificate = CertificateFiles(certificate: certificate, key: key)
+    case (nil, nil): configuration.isSelfSigned = arguments.boolean("tls")
+    default: throw Failure(.usage, "--tls-cert and --tls-key go together")
+    }
+    configuration.accessKey = arguments.text("access-key")
+    configuration.isOpen = arguments.boolean("open")
+    configuration.turnURLs = arguments.text("turn-url").map { [$0] } ?? []
+    configuration.turnSecret = arguments.text("turn-secret")
+    return configuration
+  }
+
+  private func write(_ text: String, to path: String) throws {
+    do {
+      try text.write(toFile: path, atomically: true, encoding: .utf8)
+    } catch {
+      throw Failure(
+        .cannotWrite, "cannot write \(path)", hint: "does the folder exist, and may it be written to?")
+    }
+  }
+}
+
+extension SessionServerEvent {
+  /// `{"event": NAME, "time": …, …}`, with the names of the client's events.
+  func json(at microseconds: Int64) -> JSON {
+    let (name, fields) = record
+    var object: JSON.Object = ["event": .string(name), "time": .number(Double(microseconds) / 1e6)]
+    for (key, value) in fields { object[key] = value }
+    return .object(object)
+  }
+
+  private var record: (String, JSON.Object) {
+    switch self {
+    case .listening(let url): ("listening", ["url": .string(url)])
+    case .room(.connectionCreated(let session, let connection)):
+      ("connectionCreated", ["sessionId": .string(session), "connectionId": .string(connection.id)])
+    case .room(.connectionDestroyed(let session, let connection, let reason)):
+      (
+        "connectionDestroyed",
+        [
+          "sessionId": .string(session), "connectionId": .string(connection.id), "reason": .string(reason),
+        ]
+      )
+    case .room(.streamCreated(let session, let stream)):
+      (
+        "streamCreated",
+        [
+          "sessionId": .string(session), "streamId": .string(stream.id), "name": .string(stream.name),
+          "connectionId": .string(stream.connection.id),
+        ]
+      )
+    case .room(.streamDestroyed(let session, let stream, let reason)):
+      (
+        "streamDestroyed",
+        [
+          "sessionId": .string(session), "streamId": .string(stream.id), "name": .string(stream.name),
+          "connectionId": .string(stream.connection.id), "reason": .string(reason),
+        ]
+      )
+    }
+  }
+}
