@@ -1,0 +1,55 @@
+# `make run`: a call. `make test`: everything that proves it works. Both install what is missing.
+PREFIX ?= /usr/local
+SWIFT_FLAGS ?=
+release := .build/release/otchat
+
+.PHONY: run build test test-unit test-calls lint format bench fuzz sanitize install clean setup
+
+run: build
+	$(release) connect $(ARGS)
+
+build: setup
+	swift build -c release --product otchat --static-swift-stdlib $(SWIFT_FLAGS)
+
+setup:
+	scripts/setup build
+
+test: setup-test test-unit build test-calls
+
+setup-test:
+	scripts/setup build test
+
+test-unit: setup-test
+	swift test $(SWIFT_FLAGS)
+
+# Real processes, real browsers, an independent WebRTC stack.
+test-calls: setup-test build
+	Tests/run
+
+lint:
+	scripts/setup build lint
+	scripts/lint
+
+format:
+	swift format -i -r Package.swift Sources Tests Examples
+
+bench: setup-test build
+	Tests/bench/run
+
+# A minute of libFuzzer for each parser of what strangers send; `make fuzz SECONDS=600` for longer.
+fuzz: setup
+	scripts/fuzz $(or $(SECONDS),60)
+
+# The unit tests under AddressSanitizer and ThreadSanitizer.
+sanitize: setup-test
+	scripts/sanitize
+
+install: build
+	install -D -m 755 $(release) $(DESTDIR)$(PREFIX)/bin/otchat
+	$(release) man > .build/otchat.1
+	install -D -m 644 .build/otchat.1 $(DESTDIR)$(PREFIX)/share/man/man1/otchat.1
+	$(release) completions bash > .build/otchat.bash
+	install -D -m 644 .build/otchat.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/otchat
+
+clean:
+	rm -rf .build

@@ -1,0 +1,183 @@
+"""`otchat connect` on a real pseudo-terminal: picture, keys, sizes, and a terminal as it was afterwards."""
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import pytest
+
+from otchat import Timeout
+
+MEDIA = ("--video-source", "test", "--audio-source", "tone:440", "--audio-sink", "null")
+
+
+class Pty:
+    """A child on a pseudo-terminal; what it wrote is read by wait_for, never by a sleep."""
+
+    def __init__(self, command, columns=80, rows=24, **environment):
+        self.master, self.slave = pty.openpty()
+        self.resize(columns, rows, notify=False)
+        self.before = termios.tcgetattr(self.slave)
+        self.output = b""
+        environment = {"TERM": "xterm-256color", "LANG": "C.UTF-8", "COLORTERM": "truecolor"} | environment
+        self.process = subprocess.Popen(
+            command, stdin=self.slave, stdout=self.slave, stderr=self.slave, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            env={k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "LC_ALL")} | environment)
+
+    def resize(self, columns, rows, notify=True):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        if notify:
+            os.kill(self.process.pid, signal.SIGWINCH)
+
+    def read(self, seconds):
+        if not select.select([self.master], [], [], seconds)[0]:
+            return b""
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:
+            data = b""
+        self.output += data
+        return data
+
+    def wait_for(self, pattern, seconds=15, start=0):
+        """Waits until the output from `start` on matches; returns the match."""
+        deadline = time.monotonic() + seconds
+        while True:
+            if found := re.search(pattern, self.output[start:]):
+                return found
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise Timeout(f"no {pattern!r} within {seconds} s; the last of it: {self.output[-400:]!r}")
+            self.read(min(left, 0.25))
+
+    def press(self, keys):
+        position = len(self.output)
+        os.write(self.master, keys.encode())
+        return position
+
+    def exit_code(self, seconds=10):
+        deadline = time.monotonic() + seconds
+        while self.process.poll() is None:
+            if time.monotonic() > deadline:
+                raise Timeout(f"still running; the last of it: {self.output[-400:]!r}")
+            self.read(0.05)
+        while self.read(0.05):
+            pass
+        return self.process.returncode
+
+    def is_restored(self):
+        """The line settings of before, main screen, visible cursor, no attributes, no paste mode."""
+        def last(on, off):
+            return self.output.rfind(on) <= self.output.rfind(off)
+        return (termios.tcgetattr(self.slave) == self.before and last(b"\x1b[?1049h", b"\x1b[?1049l")
+                and last(b"\x1b[?25l", b"\x1b[?25h") and last(b"\x1b[?2004h", b"\x1b[?2004l"))
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(5)
+        os.close(self.master)
+        os.close(self.slave)
+
+
+@pytest.fixture
+def terminal(binary, home, server):
+    opened = []
+
+    def start(*arguments, **options):
+        one = Pty([binary, "connect", "--server", server.url, *MEDIA, *arguments], **options)
+        opened.append(one)
+        return one
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+def test_the_own_picture_is_there_at_once(terminal):
+    one = terminal("--name", "alice")
+    one.wait_for(rb"\x1b\[\?1049h")
+    one.wait_for(rb"38;2;\d+;\d+;\d+")
+    one.wait_for(rb"alice")
+    one.press("q")
+    assert one.exit_code() == 0
+    assert one.is_restored()
+
+
+def test_keys_mute_and_help_and_chat(terminal, connect):
+    other = connect("--name", "bob", "--video-source", "test", "--audio-source", "tone:880", "--audio-sink", "null")
+    one = terminal("--name", "alice")
+    stream = other.event("streamCreated", 15, name="alice")["streamId"]
+    one.wait_for(rb"bob")
+    one.press("m")
+    other.event("streamPropertyChanged", streamId=stream, property="hasAudio", newValue=False)
+    one.press("v")
+    other.event("streamPropertyChanged", streamId=stream, property="hasVideo", newValue=False)
+    at = one.press("?")
+    one.wait_for(rb"(?i)swap", start=at)
+    one.press("?")
+    one.press("t")
+    one.press("hällo bob\r")
+    assert "hällo bob" in other.event("signal", type="chat", fromSelf=False)["data"]
+    at = len(one.output)
+    other.command_line("say \x1b]0;gotcha\x07 hi")
+    one.wait_for(rb" hi", start=at)
+    assert b"\x1b]0;gotcha" not in one.output
+    one.press("q")
+    assert one.exit_code() == 0
+    other.event("streamDestroyed", name="alice", reason="clientDisconnected")
+
+
+@pytest.mark.parametrize("way", ["q", "ctrl-c", "SIGTERM", "SIGHUP", "SIGSEGV"])
+def test_the_terminal_is_restored(terminal, way):
+    one = terminal()
+    one.wait_for(rb"38;2;\d+")
+    if way == "q":
+        one.press("q")
+    elif way == "ctrl-c":
+        one.press("\x03")
+    else:
+        one.process.send_signal(getattr(signal, way))
+    code = one.exit_code()
+    assert one.is_restored()
+    assert code == {"q": 0, "ctrl-c": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGSEGV": -signal.SIGSEGV}[way]
+
+
+def test_every_size(terminal):
+    one = terminal()
+    one.wait_for(rb"38;2;\d+")
+    for columns, rows in ((40, 10), (1, 1), (2, 1), (300, 100), (80, 24)):
+        at = len(one.output)
+        one.resize(columns, rows)
+        one.wait_for(rb".", start=at)
+    at = len(one.output)
+    one.wait_for(rb"38;2;\d+", start=at)
+    one.press("q")
+    assert one.exit_code() == 0
+    assert one.is_restored()
+
+
+def test_no_color_and_ascii(terminal):
+    one = terminal(NO_COLOR="1", LANG="C", LC_ALL="C", COLORTERM="", TERM="vt100")
+    one.wait_for(rb"otchat|alice|@", 15)
+    one.wait_for(rb"[#@%*+=-]{4}", 15)
+    one.press("q")
+    assert one.exit_code() == 0
+    assert not re.search(rb"\x1b\[[0-9;]*(38|48);[25]", one.output)
+    assert all(b < 128 for b in one.output)
+
+
+def test_a_closed_pipe_ends_it_quietly(binary, home, server):
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"timeout 20 {binary} connect --server {server.url} {' '.join(MEDIA)} --events - --stats 0.2 | head -1"],
+        capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+    assert done.stdout.startswith("{")
+    assert done.returncode != 124, "it went on writing into a closed pipe"
+    assert "Fatal" not in done.stderr and "rror: " not in done.stderr.replace("otchat: error", "")
