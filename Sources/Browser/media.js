@@ -53,8 +53,13 @@ async function openMedia(properties) {
   }
   const constraints = constraintsFor(properties);
   if (constraints.audio || constraints.video) {
-    const captured = await captureDevices(constraints, properties);
-    captured.getTracks().forEach((track) => stream.addTrack(track));
+    try {
+      const captured = await captureDevices(constraints, properties);
+      captured.getTracks().forEach((track) => stream.addTrack(track));
+    } catch (error) {
+      stream.getTracks().forEach((track) => track.stop()); // the screen, if it was opened
+      throw error;
+    }
   }
   for (const source of [audioSource, videoSource]) {
     if (isTrack(source)) stream.addTrack(source);

@@ -121,7 +121,9 @@ for (const resource of ['stream', 'stream/subscriber']) {
 }
 MESSAGES['signal signal'] = MESSAGES['connection/signal signal'] = (session, path, { content }, from) => {
   const type = content.type ? `signal:${content.type}` : 'signal';
-  session._emit(type, {
-    data: content.data, from: session.connections.get(from) || null,
-  }, undefined, type === 'signal' ? ['signal'] : ['signal', type]);
+  // Without connection events the sender comes along; the server itself is nobody.
+  const sender = content.fromConnection || content.connection;
+  const known = session.connections.get(from) || (sender && sender.id ? new Connection(sender) : null);
+  const names = type === 'signal' ? ['signal'] : ['signal', type];
+  session._emit(type, { data: content.data, from: known }, undefined, names);
 };

@@ -198,10 +198,9 @@ class Session extends EventEmitter {
   }
 
   async _publish(publisher) {
-    if (!this.isConnected()) throw otError(1010, 'publish: the session is not connected.');
-    if (!this.capabilities.publish) {
-      throw otError(1500, 'publish: the token does not allow it.', 'OT_PERMISSION_DENIED');
-    }
+    this._demandPublishing();
+    await publisher._media;
+    this._demandPublishing(); // opening the media may have taken long
     this._publishers.add(publisher);
     try {
       await publisher._publish(this);
@@ -210,6 +209,13 @@ class Session extends EventEmitter {
       throw error;
     }
     return publisher;
+  }
+
+  _demandPublishing() {
+    if (!this.isConnected()) throw otError(1010, 'publish: the session is not connected.');
+    if (!this.capabilities.publish) {
+      throw otError(1500, 'publish: the token does not allow it.', 'OT_PERMISSION_DENIED');
+    }
   }
 
   /** Ends a publisher's stream, and the publisher unless its streamDestroyed is prevented. */

@@ -30,6 +30,13 @@ function cssLength(value, otherwise) {
   return /^\d+(\.\d+)?$/.test(value) ? `${value}px` : String(value);
 }
 
+/** A URI, or the base64 of a PNG as getImgData() gives it, or nothing: as a CSS image. */
+function cssImage(image) {
+  if (!image) return '';
+  const uri = /^[A-Za-z0-9+/=]{40,}$/.test(image) ? `data:image/png;base64,${image}` : image;
+  return `url("${uri.replace(/["\\\n]/g, encodeURIComponent)}")`;
+}
+
 /**
  * The DOM of a publisher or a subscriber:
  *   div.OT_root.OT_publisher (or .OT_subscriber, .OT_loading until there is something to see)
@@ -88,8 +95,7 @@ class View {
       part.classList.toggle('OT_mode-off', this.style[mode] === 'off');
       part.classList.toggle('OT_mode-auto', this.style[mode] === 'auto' || this.style[mode] === 'mini');
     }
-    const image = this.style.backgroundImageURI;
-    this.poster.style.backgroundImage = image ? `url("${CSS.escape ? encodeURI(image) : image}")` : '';
+    this.poster.style.backgroundImage = cssImage(this.style.backgroundImageURI);
   }
 
   setName(name) {

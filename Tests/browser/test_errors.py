@@ -16,7 +16,8 @@ async def test_errors_of_connecting(room):
         "no token at all": (session, "nonsense", 1004),
         "expired": (session, token(session, lifetime=-300), 1004),
         "of another session": (session, token(other), 1004),
-        "unknown session": ("1_MX4xMDB-fjE3OTYwNDcyMjE3Nzd-AAAAAAAAAAAAAAAAAAAAfn4", token(session), 1005),
+        "no session": ("nonsense", token(session), 1005),
+        "session of another project": ("1_MX45OTl-fjE3OTYwNDcyMjE3Nzd-QUFBQX5-", token(session), 1005),
     }
     names = {1004: "OT_AUTHENTICATION_ERROR", 1005: "OT_INVALID_SESSION_ID"}
     for case, (id, pass_, expected) in cases.items():

@@ -1020,6 +1020,13 @@ function cssLength(value, otherwise) {
   return /^\d+(\.\d+)?$/.test(value) ? `${value}px` : String(value);
 }
 
+/** A URI, or the base64 of a PNG as getImgData() gives it, or nothing: as a CSS image. */
+function cssImage(image) {
+  if (!image) return '';
+  const uri = /^[A-Za-z0-9+/=]{40,}$/.test(image) ? `data:image/png;base64,${image}` : image;
+  return `url("${uri.replace(/["\\\n]/g, encodeURIComponent)}")`;
+}
+
 /**
  * The DOM of a publisher or a subscriber:
  *   div.OT_root.OT_publisher (or .OT_subscriber, .OT_loading until there is something to see)
@@ -1078,8 +1085,7 @@ class View {
       part.classList.toggle('OT_mode-off', this.style[mode] === 'off');
       part.classList.toggle('OT_mode-auto', this.style[mode] === 'auto' || this.style[mode] === 'mini');
     }
-    const image = this.style.backgroundImageURI;
-    this.poster.style.backgroundImage = image ? `url("${CSS.escape ? encodeURI(image) : image}")` : '';
+    this.poster.style.backgroundImage = cssImage(this.style.backgroundImageURI);
   }
 
   setName(name) {
@@ -1276,8 +1282,13 @@ async function openMedia(properties) {
   }
   const constraints = constraintsFor(properties);
   if (constraints.audio || constraints.video) {
-    const captured = await captureDevices(constraints, properties);
-    captured.getTracks().forEach((track) => stream.addTrack(track));
+    try {
+      const captured = await captureDevices(constraints, properties);
+      captured.getTracks().forEach((track) => stream.addTrack(track));
+    } catch (error) {
+      stream.getTracks().forEach((track) => track.stop()); // the screen, if it was opened
+      throw error;
+    }
   }
   for (const source of [audioSource, videoSource]) {
     if (isTrack(source)) stream.addTrack(source);
@@ -2133,10 +2144,9 @@ class Session extends EventEmitter {
   }
 
   async _publish(publisher) {
-    if (!this.isConnected()) throw otError(1010, 'publish: the session is not connected.');
-    if (!this.capabilities.publish) {
-      throw otError(1500, 'publish: the token does not allow it.', 'OT_PERMISSION_DENIED');
-    }
+    this._demandPublishing();
+    await publisher._media;
+    this._demandPublishing(); // opening the media may have taken long
     this._publishers.add(publisher);
     try {
       await publisher._publish(this);
@@ -2145,6 +2155,13 @@ class Session extends EventEmitter {
       throw error;
     }
     return publisher;
+  }
+
+  _demandPublishing() {
+    if (!this.isConnected()) throw otError(1010, 'publish: the session is not connected.');
+    if (!this.capabilities.publish) {
+      throw otError(1500, 'publish: the token does not allow it.', 'OT_PERMISSION_DENIED');
+    }
   }
 
   /** Ends a publisher's stream, and the publisher unless its streamDestroyed is prevented. */
@@ -2513,9 +2530,11 @@ for (const resource of ['stream', 'stream/subscriber']) {
 }
 MESSAGES['signal signal'] = MESSAGES['connection/signal signal'] = (session, path, { content }, from) => {
   const type = content.type ? `signal:${content.type}` : 'signal';
-  session._emit(type, {
-    data: content.data, from: session.connections.get(from) || null,
-  }, undefined, type === 'signal' ? ['signal'] : ['signal', type]);
+  // Without connection events the sender comes along; the server itself is nobody.
+  const sender = content.fromConnection || content.connection;
+  const known = session.connections.get(from) || (sender && sender.id ? new Connection(sender) : null);
+  const names = type === 'signal' ? ['signal'] : ['signal', type];
+  session._emit(type, { data: content.data, from: known }, undefined, names);
 };
 
 // ---- ot
