@@ -15,6 +15,7 @@ class Peer {
     this.send = send;
     this.steps = Promise.resolve();
     this.early = []; // candidates that came before the description they belong to
+    this.asking = new Set(); // rejecters of those who wait for statistics
     const pc = this.pc = new RTCPeerConnection(configuration);
     pc.onicecandidate = ({ candidate }) => {
       // Firefox marks the end with an empty candidate, which the protocol does not know.
@@ -55,9 +56,23 @@ class Peer {
     });
   }
 
+  /** The browser's RTCStatsReport. Firefox never answers when the connection is closed meanwhile. */
+  statistics() {
+    return new Promise((resolve, reject) => {
+      if (this.closed) throw Peer.closedError();
+      this.asking.add(reject);
+      this.pc.getStats().then(resolve, reject).finally(() => this.asking.delete(reject));
+    });
+  }
+
+  static closedError() {
+    return otError(1015, 'The connection was closed.', 'OT_PEER_CONNECTION_NOT_CONNECTED');
+  }
+
   close() {
     this.pc.onicecandidate = this.pc.onconnectionstatechange = this.pc.ontrack = null;
     this.pc.close();
+    for (const reject of this.asking) reject(Peer.closedError());
   }
 
   async _addEarlyCandidates() {

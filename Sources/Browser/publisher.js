@@ -103,9 +103,10 @@ class Publisher extends EventEmitter {
   }
 
   /** Resolves with `[{connectionId, subscriberId, rtcStatsReport}]`. */
-  getRtcStatsReport() {
-    return Promise.all([...this._peers.values()].map(async (peer) => ({
-      connectionId: peer.from, subscriberId: peer.subscriberId, rtcStatsReport: await peer.pc.getStats() })));
+  async getRtcStatsReport() {
+    const reports = await Promise.allSettled([...this._peers.values()].map(async (peer) => ({
+      connectionId: peer.from, subscriberId: peer.subscriberId, rtcStatsReport: await peer.statistics() })));
+    return reports.filter(({ status }) => status === 'fulfilled').map(({ value }) => value); // some have just left
   }
 
   applyVideoFilter() {

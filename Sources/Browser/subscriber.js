@@ -91,7 +91,7 @@ class Subscriber extends EventEmitter {
   /** Resolves with the browser's RTCStatsReport. */
   getRtcStatsReport() {
     return this._peer
-      ? this._peer.pc.getStats()
+      ? this._peer.statistics()
       : Promise.reject(otError(1015, 'The subscriber is not connected.', 'OT_PEER_CONNECTION_NOT_CONNECTED'));
   }
 

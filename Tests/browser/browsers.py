@@ -117,7 +117,11 @@ class Page:
     async def js(self, code):
         """The JSON value of an expression; `await` is allowed in it."""
         wrapped = f"(async () => JSON.stringify(await ({code})) ?? 'null')()"
-        return json.loads(await self.evaluate(wrapped))
+        try:
+            async with asyncio.timeout(40):
+                return json.loads(await self.evaluate(wrapped))
+        except TimeoutError:
+            raise AssertionError(f"{self.browser.name}: no answer within 40 s: {code}\nconsole: {self.console[-10:]}") from None
 
     async def until(self, code, seconds=20):
         """Waits until an expression is true, and returns it. Fails with the page's report when it is not in time."""

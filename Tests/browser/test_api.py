@@ -277,3 +277,22 @@ async def test_ice_restart(room):
         await b.close()
         room.opened.remove(a), room.opened.remove(b)
         assert not [line for page in (a, b) for line in page.console if line[0] in ("exception", "error")]
+
+
+async def test_stats_while_it_ends(room):
+    """Figures asked for at the moment when the connection ends: an answer or an error, never silence."""
+    for browser in ("chromium", "firefox"):
+        a, b = await page_of(room), await page_of(room, browser)
+        await a.js("connected(credentials).then((session) => done((handler) => session.publish(OT.initPublisher(null, media()), handler))).then(() => 1)")
+        outcomes = await b.js("""(async () => {
+          const session = await connected(credentials);
+          const stream = session.streams.find(({hasVideo}) => hasVideo) || (await event(session, 'streamCreated')).stream;
+          const subscriber = await done((handler) => session.subscribe(stream, handler));
+          const asked = [];
+          const ask = () => asked.push(subscriber.getRtcStatsReport().then(() => 'answer', ({code}) => code));
+          for (let i = 0; i < 5; i++) ask();
+          session.unsubscribe(subscriber);
+          ask();
+          return (await Promise.all(asked)).filter((outcome) => outcome !== 'answer' && outcome !== 1015);
+        })()""")
+        assert outcomes == [], outcomes

@@ -796,6 +796,7 @@ class Peer {
     this.send = send;
     this.steps = Promise.resolve();
     this.early = []; // candidates that came before the description they belong to
+    this.asking = new Set(); // rejecters of those who wait for statistics
     const pc = this.pc = new RTCPeerConnection(configuration);
     pc.onicecandidate = ({ candidate }) => {
       // Firefox marks the end with an empty candidate, which the protocol does not know.
@@ -836,9 +837,23 @@ class Peer {
     });
   }
 
+  /** The browser's RTCStatsReport. Firefox never answers when the connection is closed meanwhile. */
+  statistics() {
+    return new Promise((resolve, reject) => {
+      if (this.closed) throw Peer.closedError();
+      this.asking.add(reject);
+      this.pc.getStats().then(resolve, reject).finally(() => this.asking.delete(reject));
+    });
+  }
+
+  static closedError() {
+    return otError(1015, 'The connection was closed.', 'OT_PEER_CONNECTION_NOT_CONNECTED');
+  }
+
   close() {
     this.pc.onicecandidate = this.pc.onconnectionstatechange = this.pc.ontrack = null;
     this.pc.close();
+    for (const reject of this.asking) reject(Peer.closedError());
   }
 
   async _addEarlyCandidates() {
@@ -1424,9 +1439,10 @@ class Publisher extends EventEmitter {
   }
 
   /** Resolves with `[{connectionId, subscriberId, rtcStatsReport}]`. */
-  getRtcStatsReport() {
-    return Promise.all([...this._peers.values()].map(async (peer) => ({
-      connectionId: peer.from, subscriberId: peer.subscriberId, rtcStatsReport: await peer.pc.getStats() })));
+  async getRtcStatsReport() {
+    const reports = await Promise.allSettled([...this._peers.values()].map(async (peer) => ({
+      connectionId: peer.from, subscriberId: peer.subscriberId, rtcStatsReport: await peer.statistics() })));
+    return reports.filter(({ status }) => status === 'fulfilled').map(({ value }) => value); // some have just left
   }
 
   applyVideoFilter() {
@@ -1765,7 +1781,7 @@ class Subscriber extends EventEmitter {
   /** Resolves with the browser's RTCStatsReport. */
   getRtcStatsReport() {
     return this._peer
-      ? this._peer.pc.getStats()
+      ? this._peer.statistics()
       : Promise.reject(otError(1015, 'The subscriber is not connected.', 'OT_PEER_CONNECTION_NOT_CONNECTED'));
   }
 
