@@ -23,7 +23,7 @@ package struct RoomConfiguration: Sendable {
   /// Rumor address of the server; starts with `symphony.`.
   package var symphonyAddress: String
   /// What clients are told to use when they publish or subscribe.
-  package var iceServers: [ICEServer]
+  package var iceServers: ICEServerList
   /// How long a lost connection can be resumed before the others are told that it is gone. Clients try
   /// for 60 s; until then the others see a frozen picture.
   package var gracePeriod: Duration = .seconds(20)
@@ -37,7 +37,7 @@ package struct RoomConfiguration: Sendable {
 
   package init(
     apiKey: String, apiSecret: String, symphonyAddress: String = "symphony.otchat",
-    iceServers: [ICEServer] = []
+    iceServers: ICEServerList = ICEServerList()
   ) {
     self.apiKey = apiKey
     self.apiSecret = apiSecret

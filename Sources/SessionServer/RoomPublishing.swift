@@ -21,14 +21,18 @@ extension Room {
       id: id, name: name, creationTime: now.unixMilliseconds, connection: request.sender,
       channels: channels)
     streams.append(RoomStream(info: info))
-    succeed(request, payload: iceServers)
+    succeed(request, payload: iceServers(for: request))
     broadcast(RaptorMessage(.created, base.with(.stream(id)), content: info.json), from: request.sender.id)
     if !archives.isEmpty { broadcastArchiving(id, true) }
     emit(.event(.streamCreated(session: sessionID, info)))
   }
 
   /// What a client that publishes or subscribes is answered.
-  var iceServers: JSON { ["content": ["iceServers": ICEServer.json(configuration.iceServers)]] }
+  func iceServers(for request: RoomRequest) -> JSON {
+    let servers = configuration.iceServers.servers(
+      for: sessionID, now: now.unixMilliseconds / 1000, nonce: request.sender.id)
+    return ["content": ["iceServers": ICEServer.json(servers)]]
+  }
 
   mutating func deleteStream(_ id: String, _ request: RoomRequest) throws(RoomRefusal) {
     guard let index = streamIndex(id) else { throw .noStream }

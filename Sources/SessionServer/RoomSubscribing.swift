@@ -11,7 +11,7 @@ extension Room {
     guard own < configuration.limits.subscribersPerConnection else { throw .streamLimit }
     let subscriber = RoomStream.Subscriber(id: id, connectionID: request.sender.id, peerID: makePeerID())
     streams[index].append(subscriber)
-    succeed(request, payload: iceServers)
+    succeed(request, payload: iceServers(for: request))
     let publisher = streams[index].publisherID
     // Web SDKs before 2.8 need the first to make sense of the second; the native SDK makes no offer
     // without simulcastEnabled.

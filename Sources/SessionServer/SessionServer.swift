@@ -24,7 +24,6 @@ package actor SessionServer {
   let project: ProjectCredentials
   let access: AccessRule
   let publicAddress: PublicAddress?
-  let iceServers: ICEServerList
   let report: @Sendable (SessionServerEvent) -> Void
   let startedAt = MonotonicClock.now()
   var metrics = ServerMetrics()
@@ -36,6 +35,8 @@ package actor SessionServer {
 
   private let webConfiguration: WebServer.Configuration
   private var listening: ListeningSocket?
+  /// Tells clients how they are seen from here; nil if its port was taken.
+  private var stun: DatagramSocket?
   private(set) var web: WebServer?
 
   /// Listens, and returns when clients can come.
@@ -63,17 +64,21 @@ package actor SessionServer {
     web.host = configuration.host
     web.port = configuration.port
     web.limits = configuration.limits
-    web.certificate = try Self.certificate(
-      configuration, host: publicAddress?.hostName ?? configuration.host)
-    let listening: ListeningSocket
+    // Nobody can connect to "any address", so clients are told one that they can.
+    let isAny = ["0.0.0.0", "::"].contains(configuration.host)
+    let host = publicAddress?.hostName ?? (isAny ? SocketAddress.reachable() : nil) ?? configuration.host
+    web.certificate = try Self.certificate(configuration, host: host)
     do {
       listening = try WebServer.listen(web)
     } catch {
       throw .web(error)
     }
-    let address = PublicAddress(
-      isSecure: web.certificate != nil,
-      authority: PublicAddress.authority(host: configuration.host, port: listening.port))
+    let port = listening?.port ?? configuration.port
+    self.port = port
+    let address =
+      publicAddress
+      ?? PublicAddress(
+        isSecure: web.certificate != nil, authority: PublicAddress.authority(host: host, port: port))
 
     self.configuration = configuration
     self.project = project
@@ -82,15 +87,18 @@ package actor SessionServer {
     self.report = report
     webConfiguration = web
     apiKey = project.apiKey
-    port = listening.port
-    url = (publicAddress ?? address).httpURL
-    iceServers = ICEServerList(
+    url = address.httpURL
+    var rooms = RoomConfiguration(apiKey: project.apiKey, apiSecret: project.apiSecret)
+    rooms.iceServers = ICEServerList(
       stunURLs: configuration.stunURLs, turnURLs: configuration.turnURLs,
       turnSecret: configuration.turnSecret)
-    var rooms = RoomConfiguration(apiKey: project.apiKey, apiSecret: project.apiSecret)
+    // Behind a proxy nobody would reach it.
+    if publicAddress == nil {
+      stun = DatagramSocket(host: configuration.host, port: port)
+      if stun != nil { rooms.iceServers.stunURLs.append("stun:\(address.authority)") }
+    }
     rooms.gracePeriod = configuration.gracePeriod
     self.rooms = RoomDirectory(configuration: rooms)
-    self.listening = consume listening
   }
 
   private func open() throws(SessionServerError) {
@@ -113,8 +121,16 @@ package actor SessionServer {
     } catch {
       throw .web(error)
     }
+    watchSTUN()
     Log.info("serve", "listening on \(url)")
     report(.listening(url: url))
+  }
+
+  private func watchSTUN() {
+    guard let descriptor = stun?.descriptor else { return }
+    _ = web?.watch(descriptor) {
+      self.stun?.serve { STUNResponder.answer(to: $0, address: $1, port: $2) }
+    }
   }
 
   /// Tells the clients that it goes away, and frees the port. Takes at most about a second.
@@ -129,6 +145,7 @@ package actor SessionServer {
       try? await Task.sleep(for: .milliseconds(5))
     }
     web.close()
+    stun = nil
   }
 
   private static func project(_ configuration: Configuration) throws(SessionServerError) -> ProjectCredentials

@@ -54,7 +54,7 @@ struct RoomReplay {
     self.trace = trace
     var configuration = RoomConfiguration(
       apiKey: "100", apiSecret: Trace.secret, symphonyAddress: "symphony.lab.test",
-      iceServers: [ICEServer(urls: ["stun:127.0.0.1:3478"])])
+      iceServers: ICEServerList(stunURLs: ["stun:127.0.0.1:3478"]))
     // The recorded server waited 8 s.
     configuration.gracePeriod = .seconds(8)
     directory = RoomDirectory(configuration: configuration)

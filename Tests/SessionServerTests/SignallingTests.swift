@@ -123,6 +123,22 @@ import Testing
     }
   }
 
+  @Test func whoPublishesIsToldTheICEServers() async throws {
+    try await withSessionServer(configure: {
+      $0.turnURLs = ["turn:turn.example"]
+      $0.turnSecret = "north"
+    }) { server in
+      let anna = try SignallingClient(server, id: "anna")
+      try anna.join()
+      let answer = try anna.publish("stream-1")
+      let servers = ICEServer.list(try JSON(parsing: answer.payload)["content"]?["iceServers"])
+      #expect(servers.flatMap(\.urls) == ["stun:127.0.0.1:\(server.port)", "turn:turn.example"])
+      let username = try #require(servers.last?.username)
+      #expect(username.hasSuffix(":1.\(anna.base.session).anna"))
+      #expect(servers.last?.credential == Base64.text(Signature.sha1(username.utf8, key: "north")))
+    }
+  }
+
   @Test func serverSDKsModerate() async throws {
     try await withSessionServer { server in
       let anna = try SignallingClient(server, id: "anna")

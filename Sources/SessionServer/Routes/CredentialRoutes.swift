@@ -55,7 +55,7 @@ extension SessionServer {
       sessionID: id, partnerID: project.apiKey, createdAt: session.creationTime ?? 0,
       host: address.hostName, messagingURL: address.messagingURL,
       symphonyAddress: rooms.configuration.symphonyAddress,
-      iceServers: iceServers.servers(for: id, now: now, nonce: UUID.v4()))
+      iceServers: rooms.configuration.iceServers.servers(for: id, now: now, nonce: UUID.v4()))
     return .json(info.json(segmentID: UUID.v4()).serialized())
   }
 

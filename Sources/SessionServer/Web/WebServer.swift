@@ -78,7 +78,8 @@ package final class WebServer {
   private let listening: ListeningSocket
   private let memory: ContextMemory
   private var context: OpaquePointer?
-  private var listener: OpaquePointer?
+  /// Called when a descriptor has something to read; the first is the listening socket.
+  private var watched: [OpaquePointer: () -> Void] = [:]
   /// Given up to take and drop a connection when the process has no descriptor left; otherwise the
   /// listening socket stays readable and the loop would spin.
   private var spareDescriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -100,7 +101,7 @@ package final class WebServer {
     self.handlers = handlers
     self.listening = listening
     memory = ContextMemory(configuration)
-    context = try open()
+    try open()
     loop.serve(context)
   }
 
@@ -118,10 +119,26 @@ package final class WebServer {
     lws_sul_schedule(context, 0, &memory.timer.pointee.entry, timerFired, microseconds)
   }
 
+  /// Calls `readable` whenever a descriptor has something to read, until `stopListening()`. The caller
+  /// goes on owning the descriptor.
+  func watch(_ descriptor: Int32, _ readable: @escaping () -> Void) -> Bool {
+    guard let context, let host = lws_get_vhost_by_name(context, "default") else { return false }
+    var copy = lws_sock_file_fd_type()
+    copy.filefd = dup(descriptor)
+    guard copy.filefd >= 0 else { return false }
+    _ = fcntl(copy.filefd, F_SETFD, FD_CLOEXEC)
+    guard let wsi = lws_adopt_descriptor_vhost(host, LWS_ADOPT_RAW_FILE_DESC, copy, "web", nil) else {
+      return false
+    }
+    watched[wsi] = readable
+    return true
+  }
+
+  func isReadable(_ wsi: OpaquePointer) { watched[wsi]?() }
+
   /// Takes no more connections.
   package func stopListening() {
-    guard let listener else { return }
-    otchat_lws_kill(listener)
+    watched.keys.forEach { otchat_lws_kill($0) }
   }
 
   /// Drops every connection and frees the port. No handler is called any more. Not inside a handler.
@@ -141,30 +158,21 @@ package final class WebServer {
   }
 
   /// libwebsockets keeps a reference to this object until `close()`.
-  private func open() throws(WebServerError) -> OpaquePointer {
+  private func open() throws(WebServerError) {
     memory.info.user = Unmanaged.passRetained(self).toOpaque()
     memory.timer.pointee.server = memory.info.user
     lws_set_log_level(0, nil)
-    let context = OpaquePointer(
+    context = OpaquePointer(
       bitPattern: contextLock.withLock { _ in UInt(bitPattern: lws_create_context(&memory.info)) })
-    guard let context, let host = lws_get_vhost_by_name(context, "default") else {
-      abandon(context)
+    guard context != nil, watch(listening.descriptor, { [unowned self] in acceptConnections() }) else {
+      abandon()
       throw .outOfResources
     }
-    // The copy belongs to libwebsockets; ours closes with `listening`.
-    var descriptor = lws_sock_file_fd_type()
-    descriptor.filefd = dup(listening.descriptor)
-    _ = fcntl(descriptor.filefd, F_SETFD, FD_CLOEXEC)
-    listener = lws_adopt_descriptor_vhost(host, LWS_ADOPT_RAW_FILE_DESC, descriptor, "web", nil)
-    guard listener != nil else {
-      abandon(context)
-      throw .outOfResources
-    }
-    return context
   }
 
-  private func abandon(_ context: OpaquePointer?) {
+  private func abandon() {
     if let context { contextLock.withLock { _ in lws_context_destroy(context) } }
+    context = nil
     memory.free()
     Unmanaged.passUnretained(self).release()
   }
@@ -197,11 +205,7 @@ package final class WebServer {
   func connectionOpened(_ wsi: OpaquePointer) { connectionCount += 1 }
 
   func connectionGone(_ wsi: OpaquePointer) {
-    if wsi == listener {
-      listener = nil
-    } else {
-      connectionCount -= 1
-    }
+    if watched.removeValue(forKey: wsi) == nil { connectionCount -= 1 }
     exchanges[wsi] = nil
     upgrades[wsi] = nil
   }

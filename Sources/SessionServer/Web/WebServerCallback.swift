@@ -19,7 +19,7 @@ extension WebServer {
   ) -> Bool {
     switch reason {
     case LWS_CALLBACK_RAW_RX_FILE:
-      acceptConnections()
+      isReadable(wsi)
     case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
       connectionOpened(wsi)
     case LWS_CALLBACK_WSI_DESTROY:
