@@ -24,6 +24,8 @@ package actor SessionServer {
   let project: ProjectCredentials
   let access: AccessRule
   let publicAddress: PublicAddress?
+  /// For clients that do not say how they reached it.
+  let ownAddress: PublicAddress
   let report: @Sendable (SessionServerEvent) -> Void
   let startedAt = MonotonicClock.now()
   var metrics = ServerMetrics()
@@ -88,6 +90,7 @@ package actor SessionServer {
     webConfiguration = web
     apiKey = project.apiKey
     url = address.httpURL
+    ownAddress = address
     var rooms = RoomConfiguration(apiKey: project.apiKey, apiSecret: project.apiSecret)
     rooms.iceServers = ICEServerList(
       stunURLs: configuration.stunURLs, turnURLs: configuration.turnURLs,

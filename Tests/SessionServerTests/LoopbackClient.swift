@@ -122,6 +122,10 @@ final class LoopbackClient {
   }
 }
 
+/// Whether large messages are equal: a failed `#expect` on the arrays themselves would look for the
+/// smallest difference for hours.
+func isSame(_ left: [UInt8], _ right: [UInt8]) -> Bool { left == right }
+
 /// What came back for a request.
 struct Answer {
   var status: Int

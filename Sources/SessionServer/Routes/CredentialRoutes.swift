@@ -61,10 +61,7 @@ extension SessionServer {
 
   /// How the client reaches the server.
   private func address(for request: HTTPRequest) -> PublicAddress {
-    publicAddress ?? PublicAddress(request: request)
-      ?? PublicAddress(
-        isSecure: request.isSecure,
-        authority: PublicAddress.authority(host: configuration.host, port: port))
+    publicAddress ?? PublicAddress(request: request) ?? ownAddress
   }
 
   static func text(_ error: TokenError) -> String {

@@ -145,13 +145,18 @@ extension WebServer {
     // The path alone: a query may hold an access key or a token.
     Log.info(
       "web",
-      "\(request?.method.rawValue ?? "?") \(request?.path ?? "?") \(response.status) \(response.body.count) B"
-    )
+      "\(request?.method.rawValue ?? "?") \(Self.printable(request?.path ?? "?")) \(response.status) "
+        + "\(response.body.count) B")
     guard writeHeaders(wsi, response, closing: closing) else { return false }
     if request?.method != .head && !response.body.isEmpty {
       guard writeBody(wsi, response.body) else { return false }
     }
     return !closing && lws_http_transaction_completed(wsi) == 0
+  }
+
+  /// A decoded path may hold line ends and worse.
+  static func printable(_ path: String) -> String {
+    String(path.unicodeScalars.prefix(200).map { $0.value < 0x20 || $0.value == 0x7F ? "?" : Character($0) })
   }
 
   private func writeHeaders(_ wsi: OpaquePointer, _ response: HTTPResponse, closing: Bool) -> Bool {

@@ -90,7 +90,10 @@ private final class Core: Sendable {
       if !jobs.isEmpty { continue }
       if finished { return }
       if let context {
-        if lws_service(context, 0) < 0 { serve(nil) }
+        if lws_service(context, 0) < 0 {
+          Log.error("web", "the service loop failed")
+          serve(nil)
+        }
       } else {
         _ = semaphore.wait(until: Instant(nanoseconds: .max))
       }

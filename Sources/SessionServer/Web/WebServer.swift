@@ -12,11 +12,11 @@ package final class WebServer {
     /// Beyond it requests are answered with 503 and new connections at last not taken.
     package var connections = 1000
     /// A larger request body is answered with 413.
-    package var bodyBytes = 1 << 20
+    package var bodyBytes = 64 << 10
     /// A larger WebSocket message closes the socket with 1009.
     package var messageBytes = 256 << 10
     /// A WebSocket whose reader leaves more than this unread is cut off.
-    package var queuedBytes = 4 << 20
+    package var queuedBytes = 1 << 20
     /// How long a Close frame may take to get out.
     package var closeSeconds: Int32 = 3
     /// A WebSocket is pinged when nothing came for so long, and given up after twice the time.
