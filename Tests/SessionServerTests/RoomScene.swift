@@ -21,7 +21,7 @@ struct RoomScene {
   init(_ change: (inout RoomConfiguration) -> Void = { _ in }) {
     var configuration = RoomConfiguration(
       apiKey: "100", apiSecret: "secret", symphonyAddress: "symphony.test",
-      iceServers: [ICEServer(urls: ["stun:s"])])
+      iceServers: ICEServerList(stunURLs: ["stun:s"]))
     change(&configuration)
     directory = RoomDirectory(configuration: configuration)
   }

@@ -1,4 +1,5 @@
 import Base
+import Foundation
 import OpenTokProtocol
 import TestSupport
 import Testing
@@ -87,6 +88,14 @@ import Testing
       #expect(try server.request("GET", "/room/a", headers: ["X-Access-Key": "sesame & co"]).status == 200)
       let bearer = ["Authorization": "Bearer sesame & co"]
       #expect(try server.request("GET", "/room/a?role=moderator", headers: bearer).status == 200)
+
+      let page = try server.request("GET", "/?accessKey=sesame%20%26%20co")
+      let cookie = try #require(page.headers["set-cookie"])
+      #expect(cookie.hasSuffix("; Path=/; HttpOnly; SameSite=Strict"))
+      #expect(!cookie.contains("sesame"))
+      let kept = ["Cookie": "a=b; " + cookie.prefix { $0 != ";" }]
+      #expect(try server.request("GET", "/session", headers: kept).status == 200)
+      #expect(try server.request("GET", "/?accessKey=wrong").headers["set-cookie"] == nil)
 
     }
     try await withSessionServer(configure: {
@@ -182,13 +191,27 @@ import Testing
       for path in ["/start", "/view", "/archive", "/archive/1/view"] {
         #expect(try server.request("GET", path).status == 501, "\(path)")
       }
+      let page = try server.request("GET", "/?room=a")
+      #expect(page.headers["content-type"] == "text/html; charset=utf-8")
+      #expect(page.text.hasPrefix("<!DOCTYPE html>") && page.text.contains("/v2/js/opentok.js"))
+      #expect(isSame(try server.request("GET", "/test.html").body, page.body))
       let script = try server.request("GET", "/v2/js/opentok.js")
       #expect(script.status == 200)
       #expect(script.headers["content-type"] == "text/javascript; charset=utf-8")
-      #expect(try server.request("GET", "/v2/js/opentok.min.js").body == script.body)
+      #expect(isSame(try server.request("GET", "/v2/js/opentok.min.js").body, script.body))
       let metrics = try server.request("GET", "/metrics").text
       #expect(metrics.contains("# TYPE otchat_connections gauge\notchat_connections 0\n"))
       #expect(metrics.contains(#"otchat_http_requests_total{code="501"} 4"#))
+    }
+  }
+
+  /// The page at the top level of the repository is the one in the binary.
+  @Test func servesThePageOfTheRepository() async throws {
+    let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../test.html")
+    let file = [UInt8](try Data(contentsOf: path))
+    try await withSessionServer { server in
+      let page = try server.request("GET", "/")
+      #expect(isSame(page.body, file))
     }
   }
 

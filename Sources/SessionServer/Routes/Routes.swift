@@ -31,6 +31,14 @@ extension SessionServer {
   }
 
   private func addPages(to router: inout Router) {
+    for path in ["/", "/test.html"] {
+      router.add([.get], path) { request, _ in
+        var page = Self.page(PackageResources.test_html, type: "text/html")
+        // So the page can ask for credentials in its turn.
+        if let cookie = self.access.cookie(for: request) { page.headers.append(("Set-Cookie", cookie)) }
+        return page
+      }
+    }
     for path in ["/v2/js/opentok.js", "/v2/js/opentok.min.js"] {
       router.add([.get], path) { _, _ in
         Self.page(PackageResources.opentok_js, type: "text/javascript")

@@ -83,6 +83,7 @@ package final class WebServer {
   /// Given up to take and drop a connection when the process has no descriptor left; otherwise the
   /// listening socket stays readable and the loop would spin.
   private var spareDescriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+  private var hasLackedDescriptors = false
 
   /// Binds the port, from any thread: what can go wrong with a configuration goes wrong here.
   package static func listen(
@@ -184,7 +185,8 @@ package final class WebServer {
       switch listening.accept() {
       case .none: return
       case .outOfDescriptors:
-        Log.warning("web", "no descriptor is left: a connection was dropped")
+        if !hasLackedDescriptors { Log.warning("web", "no descriptor is left: connections are dropped") }
+        hasLackedDescriptors = true
         if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
         if case .connection(let descriptor) = listening.accept() { Glibc.close(descriptor) }
         spareDescriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
