@@ -18,7 +18,7 @@ import Testing
     return call
   }
 
-  @Test(arguments: 1...3) func onACleanLinkTheFullBitrateIsReachedFast(seed: UInt64) {
+  @Test(arguments: 1...2) func onACleanLinkTheFullBitrateIsReachedFast(seed: UInt64) {
     let call = call(seed, seconds: 10) { _ in }
     #expect(call.frames.count >= 299)
     #expect(call.longestFreeze() < .milliseconds(50))
@@ -27,7 +27,7 @@ import Testing
     #expect(call.b.statistics(at: call.now).inbound[1].nackCount == 0)
   }
 
-  @Test(arguments: 1...8) func fivePercentLossIsRepaired(seed: UInt64) {
+  @Test(arguments: 1...4) func fivePercentLossIsRepaired(seed: UInt64) {
     let call = call(seed, seconds: 12) { $0.loss = 0.05 }
     #expect(call.frames.count >= 356)
     #expect(call.longestFreeze(after: .seconds(2)) < .milliseconds(200))
@@ -40,7 +40,7 @@ import Testing
     #expect(statistics.nackCount > 20)
   }
 
-  @Test(arguments: 1...4) func withoutRTXPacketsAreSentAgainAsTheyWere(seed: UInt64) {
+  @Test(arguments: 1...2) func withoutRTXPacketsAreSentAgainAsTheyWere(seed: UInt64) {
     var options = SimulatedCall.Options()
     options.rtx = false
     let call = call(seed, seconds: 8, options: options) { $0.loss = 0.05 }
@@ -49,14 +49,14 @@ import Testing
     #expect(call.b.statistics(at: call.now).inbound[1].retransmittedPacketsReceived > 10)
   }
 
-  @Test(arguments: 1...6) func twentyPercentLossIsSurvived(seed: UInt64) {
+  @Test(arguments: 1...4) func twentyPercentLossIsSurvived(seed: UInt64) {
     let call = call(seed, seconds: 12) { $0.loss = 0.2 }
     #expect(call.frames.count >= 345)
     #expect(call.longestFreeze(after: .seconds(3)) < .milliseconds(700))
     #expect(call.meanTarget(after: .seconds(8)) > 150_000)
   }
 
-  @Test(arguments: 1...4) func burstsOfLossAreRepaired(seed: UInt64) {
+  @Test(arguments: 1...2) func burstsOfLossAreRepaired(seed: UInt64) {
     let call = call(seed, seconds: 12) {
       $0.loss = 0.05
       $0.lossBurst = 5
@@ -65,7 +65,7 @@ import Testing
     #expect(call.longestFreeze(after: .seconds(2)) < .milliseconds(600))
   }
 
-  @Test(arguments: 1...4) func jitterIsSmoothed(seed: UInt64) {
+  @Test(arguments: 1...2) func jitterIsSmoothed(seed: UInt64) {
     let call = call(seed, seconds: 12) { $0.jitter = .milliseconds(30) }
     #expect(call.frames.count >= 358)
     #expect(call.longestFreeze(after: .seconds(2)) < .milliseconds(60))
@@ -73,7 +73,7 @@ import Testing
     #expect(call.meanTarget(after: .seconds(8)) > 1_500_000)
   }
 
-  @Test(arguments: 1...4) func overtakenPacketsAreNotTakenForLost(seed: UInt64) {
+  @Test(arguments: 1...2) func overtakenPacketsAreNotTakenForLost(seed: UInt64) {
     let call = call(seed, seconds: 12) { $0.reorder = 0.02 }
     #expect(call.frames.count >= 358)
     #expect(call.longestFreeze(after: .seconds(2)) < .milliseconds(60))
@@ -86,7 +86,7 @@ import Testing
     #expect(call.b.statistics(at: call.now).inbound[1].packetsDuplicated > 20)
   }
 
-  @Test(arguments: [300_000, 500_000, 1_000_000, 1_800_000], [1, 2])
+  @Test(arguments: [300_000, 500_000, 1_800_000], [1, 2])
   func theBitrateFindsTheLinksRateWithoutAStandingQueue(rate: Int, seed: UInt64) {
     let call = call(seed, seconds: 30) { $0.rate = rate }
     let mean = call.meanTarget(after: .seconds(12))
@@ -96,7 +96,7 @@ import Testing
     #expect(call.frames.count > 800)
   }
 
-  @Test(arguments: 1...3) func byREMBToo(seed: UInt64) {
+  @Test(arguments: 1...2) func byREMBToo(seed: UInt64) {
     var options = SimulatedCall.Options()
     options.transportCC = false
     options.remb = true
@@ -108,7 +108,7 @@ import Testing
     #expect(fast.meanTarget(after: .seconds(15)) > 2_000_000)
   }
 
-  @Test(arguments: 1...3) func byTimestampsWithoutSendTimes(seed: UInt64) {
+  @Test(arguments: 1...2) func byTimestampsWithoutSendTimes(seed: UInt64) {
     var options = SimulatedCall.Options()
     options.transportCC = false
     options.remb = true
@@ -118,7 +118,7 @@ import Testing
     #expect(mean > 250_000 && mean < 720_000, "\(mean)")
   }
 
-  @Test(arguments: 1...3) func byReceiverReportsAlone(seed: UInt64) {
+  @Test(arguments: 1...2) func byReceiverReportsAlone(seed: UInt64) {
     var options = SimulatedCall.Options()
     options.transportCC = false
     options.reducedSize = false
@@ -128,7 +128,7 @@ import Testing
     #expect(call.frames.count > 1000)
   }
 
-  @Test(arguments: 1...3) func aSlowerLinkIsFollowed(seed: UInt64) {
+  @Test(arguments: 1...2) func aSlowerLinkIsFollowed(seed: UInt64) {
     var conditions = SimulatedLink.Conditions()
     conditions.delay = .milliseconds(20)
     conditions.rate = 2_500_000
@@ -143,7 +143,7 @@ import Testing
     #expect(call.targets.last?.bitsPerSecond ?? 0 > 1_000_000)
   }
 
-  @Test(arguments: 1...4) func afterABlackoutThePictureComesBack(seed: UInt64) {
+  @Test(arguments: 1...3) func afterABlackoutThePictureComesBack(seed: UInt64) {
     let call = call(seed, seconds: 6) { _ in }
     let received = call.frames.count
     call.aToB.conditions.isBlackedOut = true
@@ -175,7 +175,7 @@ import Testing
   }
 
   @Test func everyFrameIsHandedOutInOrder() {
-    for seed in 20...30 as ClosedRange<UInt64> {
+    for seed in 20...24 as ClosedRange<UInt64> {
       let call = call(seed, seconds: 5) {
         $0.loss = 0.08
         $0.reorder = 0.05

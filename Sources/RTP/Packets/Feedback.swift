@@ -37,10 +37,12 @@ package struct NegativeAcknowledgement: Equatable, Sendable {
         let first = sequenceNumbers[index]
         index += 1
         var mask: UInt16 = 0
+        var last: UInt16 = 0
         while index < sequenceNumbers.count {
           let distance = sequenceNumbers[index] &- first
-          guard (1...16).contains(distance) else { break }
+          guard distance > last, distance <= 16 else { break }
           mask |= 1 << (distance - 1)
+          last = distance
           index += 1
         }
         writer.uint16(first)

@@ -30,11 +30,12 @@ struct DelayHistogram {
   func quantile(_ share: Double) -> Double {
     guard total > 0 else { return 0 }
     var rest = total * (1 - share)
-    for index in buckets.indices.reversed() {
+    var index = buckets.count
+    while index > 0, rest >= 0 {
+      index -= 1
       rest -= buckets[index]
-      if rest < 0 { return Double(index + 1) * resolution }
     }
-    return 0
+    return Double(index + 1) * resolution
   }
 
   mutating func removeAll() {
