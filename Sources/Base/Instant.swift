@@ -34,6 +34,8 @@ package struct Instant: Comparable, Hashable, Sendable {
 extension Duration {
   /// Whole nanoseconds; durations beyond ±292 years are clamped.
   package var nanoseconds: Int64 {
+    // Below nine seconds there is no need to divide 128 bits.
+    if let short = Int64(exactly: attoseconds) { return short / 1_000_000_000 }
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     if overflow { return seconds < 0 ? .min : .max }

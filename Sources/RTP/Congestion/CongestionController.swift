@@ -2,7 +2,7 @@ import Base
 
 /// How much may be sent: the lowest of what delay (transport-wide feedback), loss and the receiver's own
 /// estimate (REMB) allow.
-struct CongestionController {
+struct CongestionController: ~Copyable {
   /// UDP, IP and SRTP on top of each RTP packet, in octets.
   static let packetOverhead = 20 + 8 + 16
   private static let historySize = 4096

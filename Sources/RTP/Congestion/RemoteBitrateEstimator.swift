@@ -3,7 +3,7 @@ import Base
 /// A receiver's estimate of what the way to it carries, for senders that take REMB
 /// (draft-alvestrand-rmcat-remb-03): the delay-based half of congestion control on absolute send times,
 /// or on timestamps where there are none.
-struct RemoteBitrateEstimator {
+struct RemoteBitrateEstimator: ~Copyable {
   private static let interval = Duration.seconds(1)
   private static let limits = (initial: 300_000.0, minimum: 60_000, maximum: 20_000_000)
 

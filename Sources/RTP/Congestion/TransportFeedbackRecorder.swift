@@ -2,7 +2,7 @@ import Base
 
 /// Notes when packets with transport-wide sequence numbers arrive, and reports it to the sender
 /// (draft-holmer-rmcat-transport-wide-cc-extensions-01).
-struct TransportFeedbackRecorder {
+struct TransportFeedbackRecorder: ~Copyable {
   /// How many numbers are remembered; a power of two.
   private static let capacity = 4096
   /// Packets in one feedback: at two octets of delta and two bits each it has at most 900 octets.

@@ -2,7 +2,7 @@ import Base
 
 /// Knows which packets are missing and when to ask for them (RFC 4585, 6.2.1): soon, again after each
 /// round trip, and not for ever.
-struct NACKTracker {
+struct NACKTracker: ~Copyable {
   private struct Missing {
     var number: Int64
     var noticed: Instant

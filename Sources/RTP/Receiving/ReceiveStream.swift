@@ -79,7 +79,7 @@ struct KeyFrameRequester {
   mutating func keyFrameArrived() { isWanted = false }
 
   /// A key frame is on its way in: no need to ask for another yet.
-  mutating func postpone(at now: Instant) { lastRequest = now }
+  mutating func postpone(at now: Instant) { lastRequest = max(now, lastRequest ?? now) }
 
   var deadline: Instant? {
     guard isWanted else { return nil }

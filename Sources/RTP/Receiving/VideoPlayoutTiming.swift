@@ -2,7 +2,7 @@ import Base
 
 /// When pictures should be shown: the sender's timestamps carried over to our clock, plus a delay that
 /// most frames keep (RFC 3550's jitter says too little about frames of many packets).
-struct VideoPlayoutTiming {
+struct VideoPlayoutTiming: ~Copyable {
   private static let share = 0.95
   private static let maximumDelay = 1.0
   /// How fast the delay comes down, in seconds a second: pictures run a little fast meanwhile.

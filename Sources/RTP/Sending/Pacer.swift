@@ -2,7 +2,7 @@ import Base
 
 /// Decides when waiting packets leave: sound at once, then retransmissions, then pictures, spread out so
 /// that a key frame does not fill the queues on its way.
-struct Pacer {
+struct Pacer: ~Copyable {
   /// A packet in the history of a stream.
   struct Entry {
     var stream: StreamID
@@ -53,12 +53,12 @@ struct Pacer {
 
   mutating func removeAll(of stream: StreamID) {
     audio.removeAll { $0.stream == stream }
-    for queue in [\Pacer.retransmissions, \Pacer.video] {
-      self[keyPath: queue].removeAll { $0.stream == stream }
-    }
-    queuedBytes = 0
-    retransmissions.forEach { queuedBytes += $0.size }
-    video.forEach { queuedBytes += $0.size }
+    retransmissions.removeAll { $0.stream == stream }
+    video.removeAll { $0.stream == stream }
+    var bytes = 0
+    retransmissions.forEach { bytes += $0.size }
+    video.forEach { bytes += $0.size }
+    queuedBytes = bytes
   }
 
   /// When `next` has something again; nil while nothing waits.

@@ -107,7 +107,8 @@ extension RTPSession {
   ///
   /// - Returns: its size, or nil if nothing is due.
   func writeControl(at now: Instant) -> Int? {
-    let isReportDue = reports.next.map { $0 <= now } ?? false
+    guard isControlDue(at: now) else { return nil }
+    let isReportDue = reports.next ?? Self.never <= now
     let requests = receiveStreams.filter { $0.canRequestKeyFrame && $0.keyFrameRequester.poll(at: now) }
     let lossReports = receiveStreams.filter { $0.ssrc != nil && $0.nack?.deadline ?? Self.never <= now }
     let estimates = receiveStreams.filter {
@@ -142,6 +143,19 @@ extension RTPSession {
       goodbyes = []
     }
     return writer.overflowed || writer.count == 0 ? nil : writer.count
+  }
+
+  /// Whether any RTCP is to be sent: asked for every packet, so it makes no lists.
+  private func isControlDue(at now: Instant) -> Bool {
+    if reports.next ?? Self.never <= now || !goodbyes.isEmpty { return true }
+    var hasTransportCC = false
+    for stream in receiveStreams {
+      hasTransportCC = hasTransportCC || stream.configuration.transportCC
+      if stream.canRequestKeyFrame, stream.keyFrameRequester.deadline ?? Self.never <= now { return true }
+      if stream.nack?.deadline ?? Self.never <= now { return true }
+      if sendsREMB(for: stream), stream.remoteBitrate.deadline ?? Self.never <= now { return true }
+    }
+    return hasTransportCC && arrivals.deadline ?? Self.never <= now
   }
 
   /// Who our feedback is from.

@@ -168,15 +168,14 @@ extension RTPSession {
     guard let since = video.waitingSince else { return }
     var isStuck = false
     // What was lost is asked for; only when that takes too long the picture starts afresh.
-    let patience =
-      stream.nack == nil ? Duration.milliseconds(40) : .milliseconds(300) + roundTripTime.estimate * 3
+    let isRepairing = stream.nack?.isEmpty == false
+    let hasNACK = stream.configuration.nack
+    let patience: Duration = hasNACK ? .milliseconds(300) + roundTripTime.estimate * 3 : .milliseconds(40)
     if video.needsKeyFrame {
       isStuck = video.arrivingKeyFrame.map { now - $0.lastPacket > patience } ?? true
-    } else if let nack = stream.nack {
-      let isIncomplete = video.hasUndecodableFrames || !nack.isEmpty
-      isStuck = nack.hasGivenUp || isIncomplete && now - since > patience
     } else {
-      isStuck = video.hasUndecodableFrames && now - since > patience
+      let isIncomplete = video.hasUndecodableFrames || isRepairing
+      isStuck = stream.nack?.hasGivenUp == true || isIncomplete && now - since > patience
     }
     if isStuck {
       stream.nack?.acknowledgeGivingUp()

@@ -2,8 +2,8 @@
 /// history and a jitter buffer are made of. Storing into a slot forgets what was there `slots` numbers ago.
 ///
 /// Not thread-safe; owned by one thread.
-package struct PacketRing<Metadata>: ~Copyable {
-  package let slotSize: Int
+struct PacketRing<Metadata>: ~Copyable {
+  let slotSize: Int
   private let memory: UnsafeMutableRawBufferPointer
   private var entries: [(number: Int64, count: Int, metadata: Metadata)?]
   private let mask: Int64
@@ -11,7 +11,7 @@ package struct PacketRing<Metadata>: ~Copyable {
   /// - Parameters:
   ///   - slots: a power of two.
   ///   - slotSize: the largest packet in bytes.
-  package init(slots: Int, slotSize: Int) {
+  init(slots: Int, slotSize: Int) {
     precondition(slots > 0 && slots & (slots - 1) == 0, "a power of two")
     self.slotSize = slotSize
     mask = Int64(slots - 1)
@@ -21,11 +21,11 @@ package struct PacketRing<Metadata>: ~Copyable {
 
   deinit { memory.deallocate() }
 
-  package var slots: Int { entries.count }
+  var slots: Int { entries.count }
 
   /// False if it is larger than a slot.
   @discardableResult
-  package mutating func store(_ packet: UnsafeRawBufferPointer, at number: Int64, _ metadata: Metadata)
+  mutating func store(_ packet: UnsafeRawBufferPointer, at number: Int64, _ metadata: Metadata)
     -> Bool
   {
     guard packet.count <= slotSize, number >= 0 else { return false }
@@ -38,17 +38,17 @@ package struct PacketRing<Metadata>: ~Copyable {
     return true
   }
 
-  package func contains(_ number: Int64) -> Bool {
+  func contains(_ number: Int64) -> Bool {
     guard number >= 0 else { return false }
     return entries[Int(number & mask)]?.number == number
   }
 
-  package func metadata(_ number: Int64) -> Metadata? {
+  func metadata(_ number: Int64) -> Metadata? {
     guard number >= 0, let entry = entries[Int(number & mask)], entry.number == number else { return nil }
     return entry.metadata
   }
 
-  package mutating func update(_ number: Int64, _ change: (inout Metadata) -> Void) {
+  mutating func update(_ number: Int64, _ change: (inout Metadata) -> Void) {
     guard number >= 0 else { return }
     let index = Int(number & mask)
     guard var entry = entries[index], entry.number == number else { return }
@@ -57,7 +57,7 @@ package struct PacketRing<Metadata>: ~Copyable {
   }
 
   /// The stored bytes, valid until the next mutation; nil if this number is not there (any more).
-  package func packet(_ number: Int64) -> UnsafeRawBufferPointer? {
+  func packet(_ number: Int64) -> UnsafeRawBufferPointer? {
     guard number >= 0 else { return nil }
     let index = Int(number & mask)
     guard let entry = entries[index], entry.number == number else { return nil }
@@ -65,12 +65,12 @@ package struct PacketRing<Metadata>: ~Copyable {
       rebasing: UnsafeRawBufferPointer(memory)[index * slotSize..<index * slotSize + entry.count])
   }
 
-  package mutating func remove(_ number: Int64) {
+  mutating func remove(_ number: Int64) {
     guard contains(number) else { return }
     entries[Int(number & mask)] = nil
   }
 
-  package mutating func removeAll() {
+  mutating func removeAll() {
     for index in entries.indices { entries[index] = nil }
   }
 }
