@@ -4,76 +4,86 @@ import Testing
 @testable import RTP
 
 @Suite struct NACKTrackerTests {
-  private let start = Instant(nanoseconds: 1_000_000_000)
-  private let trip = Duration.milliseconds(40)
+  /// A tracker, in milliseconds from a start; the test's macros need something that can be copied.
+  private final class Subject {
+    private var tracker = NACKTracker()
+    private let start = Instant(nanoseconds: 1_000_000_000)
 
-  private func receive(_ tracker: inout NACKTracker, _ numbers: [Int64], at now: Instant) {
-    for number in numbers { _ = tracker.received(number, isRepair: false, roundTripTime: nil, at: now) }
+    var isEmpty: Bool { tracker.isEmpty }
+    var hasGivenUp: Bool { tracker.hasGivenUp }
+    var deadline: Double? { tracker.deadline.map { ($0 - start).milliseconds } }
+
+    func receive(_ numbers: Int64..., at time: Int) {
+      for number in numbers {
+        _ = tracker.received(number, isRepair: false, roundTripTime: nil, at: start + .milliseconds(time))
+      }
+    }
+
+    func repair(_ number: Int64, at time: Int) -> NACKTracker.Arrival {
+      tracker.received(number, isRepair: true, roundTripTime: nil, at: start + .milliseconds(time))
+    }
+
+    func requests(at time: Int, limit: Int = 10) -> [UInt16] {
+      tracker.requests(at: start + .milliseconds(time), roundTripTime: .milliseconds(40), limit: limit)
+    }
+
+    func discard(through number: Int64) { tracker.discard(through: number) }
+    func acknowledgeGivingUp() { tracker.acknowledgeGivingUp() }
   }
 
+  private let subject = Subject()
+
   @Test func gapsAreAskedForOnceARoundTrip() {
-    var tracker = NACKTracker()
-    receive(&tracker, [100, 101, 104], at: start)
-    #expect(tracker.deadline == start)
-    #expect(tracker.requests(at: start, roundTripTime: trip, limit: 10) == [102, 103])
-    #expect(tracker.requests(at: start + .milliseconds(20), roundTripTime: trip, limit: 10).isEmpty)
-    #expect(tracker.deadline == start + .milliseconds(50))
-    let again = start + .milliseconds(50)
-    #expect(tracker.requests(at: again, roundTripTime: trip, limit: 10) == [102, 103])
-    let arrival = tracker.received(102, isRepair: true, roundTripTime: trip, at: again)
+    subject.receive(100, 101, 104, at: 0)
+    #expect(subject.deadline == 0)
+    #expect(subject.requests(at: 0) == [102, 103])
+    #expect(subject.requests(at: 20) == [])
+    #expect(subject.deadline == 50)
+    #expect(subject.requests(at: 50) == [102, 103])
+    let arrival = subject.repair(102, at: 50)
     #expect(arrival.wasRequested && arrival.roundTrip == nil)
-    #expect(tracker.requests(at: start + .milliseconds(100), roundTripTime: trip, limit: 10) == [103])
+    #expect(subject.requests(at: 100) == [103])
   }
 
   @Test func theAnswerTellsTheRoundTrip() {
-    var tracker = NACKTracker()
-    receive(&tracker, [1, 3], at: start)
-    _ = tracker.requests(at: start, roundTripTime: trip, limit: 10)
-    let arrival = tracker.received(2, isRepair: true, roundTripTime: nil, at: start + .milliseconds(33))
-    #expect(arrival.roundTrip == .milliseconds(33))
-    #expect(tracker.isEmpty && tracker.deadline == nil)
+    subject.receive(1, 3, at: 0)
+    #expect(subject.requests(at: 0) == [2])
+    #expect(subject.repair(2, at: 33).roundTrip == .milliseconds(33))
+    #expect(subject.isEmpty && subject.deadline == nil)
   }
 
   @Test func afterReorderingItIsPatient() {
-    var tracker = NACKTracker()
-    receive(&tracker, [1, 3], at: start)
-    receive(&tracker, [2], at: start + .milliseconds(8))
-    receive(&tracker, [5], at: start + .milliseconds(20))
-    let deadline = tracker.deadline ?? .zero
-    #expect(deadline > start + .milliseconds(28) && deadline < start + .milliseconds(32))
+    subject.receive(1, 3, at: 0)
+    subject.receive(2, at: 8)
+    subject.receive(5, at: 20)
+    let deadline = subject.deadline ?? 0
+    #expect(deadline > 28 && deadline < 32)
   }
 
   @Test func itGivesUp() {
-    var tracker = NACKTracker()
-    receive(&tracker, [1, 3], at: start)
+    subject.receive(1, 3, at: 0)
     var requests = 0
-    for step in 0..<400 {
-      requests +=
-        tracker.requests(at: start + .milliseconds(10 * step), roundTripTime: trip, limit: 10).count
-    }
+    for step in 0..<400 { requests += subject.requests(at: 10 * step).count }
     #expect(requests == 10)
-    #expect(tracker.hasGivenUp && tracker.isEmpty)
-    tracker.acknowledgeGivingUp()
-    #expect(!tracker.hasGivenUp)
+    #expect(subject.hasGivenUp && subject.isEmpty)
+    subject.acknowledgeGivingUp()
+    #expect(!subject.hasGivenUp)
   }
 
   @Test func aHugeGapIsHopeless() {
-    var tracker = NACKTracker()
-    receive(&tracker, [1, 500], at: start)
-    #expect(tracker.isEmpty && tracker.hasGivenUp)
+    subject.receive(1, 500, at: 0)
+    #expect(subject.isEmpty && subject.hasGivenUp)
   }
 
   @Test func whatIsNoLongerNeededIsForgotten() {
-    var tracker = NACKTracker()
-    receive(&tracker, [1, 3, 5, 7], at: start)
-    tracker.discard(through: 4)
-    #expect(tracker.requests(at: start, roundTripTime: trip, limit: 10) == [6])
+    subject.receive(1, 3, 5, 7, at: 0)
+    subject.discard(through: 4)
+    #expect(subject.requests(at: 0) == [6])
   }
 
   @Test func itNeverGrowsWithoutLimit() {
-    var tracker = NACKTracker()
-    for number in 0..<5000 as Range<Int64> { receive(&tracker, [number * 90], at: start) }
-    #expect(tracker.requests(at: start, roundTripTime: trip, limit: 10_000).count <= 500)
-    #expect(tracker.hasGivenUp)
+    for number in 0..<5000 as Range<Int64> { subject.receive(number * 90, at: 0) }
+    #expect(subject.requests(at: 0, limit: 10_000).count <= 500)
+    #expect(subject.hasGivenUp)
   }
 }

@@ -257,6 +257,6 @@ import Testing
     }
     let gaps = zip(shown, shown.dropFirst()).map { $1 - $0 }.suffix(200)
     #expect(gaps.filter { abs($0 - 33.3) < 3 }.count > 170)
-    #expect(receiver.timing.targetDelay < 0.03)
+    #expect((receiver.timing.targetDelay < 0.03))
   }
 }
