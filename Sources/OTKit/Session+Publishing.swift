@@ -78,7 +78,7 @@ extension Session {
       setPacketLoss: { media.engine?.setPacketLoss($0) })
     let peers = await PublisherPeers(
       streamID: streamID, hasAudio: publisher.hasAudio, hasVideo: publisher.hasVideo, controls: controls
-    ) { [inbox] in inbox.yield(.peer($0)) }
+    ) { [inbox] in inbox.yield(.publisherPeer($0)) }
     let timeline = MediaTimeline()
     var pipeline: VideoPublishPipeline?
     if let specification = publisher.videoSources.first {
@@ -238,10 +238,12 @@ extension Session {
   func offerRequested(_ peer: PeerAddress) {
     guard let publication = publications[peer.streamID],
       // Made before the publication was.
-      let configuration = try? peerConfiguration(publication.iceServers)
+      var configuration = try? peerConfiguration(publication.iceServers)
     else { return }
-    let peers = publication.peers
-    NetworkActor.perform { peers.add(peer, configuration: configuration) }
+    configuration.maximumBitrate =
+      publication.publisher.configuration.maximumVideoBitrate + self.configuration.audio.bitrate * 2
+    let (peers, settings) = (publication.peers, configuration)
+    NetworkActor.perform { peers.add(peer, configuration: settings) }
   }
 
   func answerReceived(_ peer: PeerAddress, _ sdp: String) {
@@ -257,6 +259,30 @@ extension Session {
     publications[streamID] = publication
     let peers = publication.peers
     NetworkActor.perform { peers.remove(matching: peer) }
+  }
+
+  // MARK: What our peer connections say
+
+  func publisherPeer(_ output: PeerOutput) {
+    guard state == .connected else { return }
+    switch output {
+    case .offer(let peer, let sdp): post { $0.offer(sdp, to: peer) }
+    case .candidate(let peer, let candidate, let mid, let index):
+      post { $0.candidate(candidate, sdpMid: mid, sdpMLineIndex: index, to: peer) }
+    case .iceStateChanged(let peer, let state, let local, let remote):
+      emit(
+        .iceStateChanged(
+          streamID: peer.streamID, state: state.rawValue, localCandidate: local, remoteCandidate: remote))
+      if state == .disconnected { restartPath(peer) }
+    case .failed(let peer, .consentLost):
+      restartPath(peer)
+    case .failed(_, .mediaTimedOut(let limit)):
+      emit(.warning("a subscriber of ours has been silent for \(limit)"))
+    case .failed(_, let error):
+      emit(.error(.publisherFailed(error.openTokStage, detail: error.text)))
+    case .connected, .closed, .answer, .firstVideoFrame, .firstAudioFrame:
+      break
+    }
   }
 
   // MARK: Paths

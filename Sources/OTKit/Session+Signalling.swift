@@ -6,7 +6,7 @@ extension Session {
   func handle(_ input: Input) {
     let now = MonotonicClock.now()
     switch input {
-    case .socket(let number, let event) where number == generation:
+    case .socket(generation, let event):
       switch event {
       case .opened: machine?.socketOpened(at: now)
       case .message(let bytes): machine?.received(bytes, at: now)
@@ -17,23 +17,17 @@ extension Session {
         socket = nil
         machine?.socketClosed(code: code, at: now)
       }
-      closed(number, event)
-    case .socket(let number, let event):
-      closed(number, event)
-    case .peer(let output):
-      handle(output)
+    case .socket:
+      break
+    case .publisherPeer(let output):
+      publisherPeer(output)
+    case .subscriberPeer(let output):
+      subscriberPeer(output)
     case .wake:
       timer = nil
       machine?.advance(to: now)
     }
     act()
-  }
-
-  private func closed(_ number: Int, _ event: WebSocketClient.Event) {
-    switch event {
-    case .closed, .failed: closing[number] = nil
-    case .opened, .message: break
-    }
   }
 
   /// Does what the machine wants done, until it wants no more.
@@ -43,10 +37,9 @@ extension Session {
       case .openSocket(let attempt, let resume): openSocket(attempt: attempt, resume: resume)
       case .send(let frame): socket?.send(frame.encoded())
       case .closeSocket(let code):
-        guard let socket else { break }
-        closing[generation] = socket
-        socket.close(code: code)
-        self.socket = nil
+        socket?.close(code: code)
+        closing = socket
+        socket = nil
       case .abortSocket:
         socket?.abort()
         socket = nil
@@ -103,9 +96,10 @@ extension Session {
     step: OpenTokError.Step = .request, _ message: (SignallingMachine) -> RaptorMessage,
     refused: (Int, String) -> OpenTokError
   ) async throws(OpenTokError) -> JSON {
-    guard state == .connected, let text = machine.map(message) else { throw .notConnected }
+    guard state == .connected, let text = machine.map(message),
+      let id = machine?.request(text, at: MonotonicClock.now())
+    else { throw .notConnected }
     let answer = await withCheckedContinuation { continuation in
-      guard let id = machine?.request(text, at: MonotonicClock.now()) else { return }
       answers[id] = continuation
       act()
     }

@@ -19,6 +19,8 @@ extension Session {
   static let maximumFailures = 3
   /// How much later than the end of its media the end of a stream may be told.
   static let leavingGrace: Duration = .seconds(2)
+  /// How long a publisher may take to restart a path that was lost.
+  static let restartGrace: Duration = .seconds(5)
 
   // MARK: Subscribing
 
@@ -45,7 +47,7 @@ extension Session {
     let offset = MediaOffset()
     let receiver = audio.engine.addReceiver(offset: offset)
     let first = Subscriber.FirstFrame { [inbox] in
-      inbox.yield(.peer(.firstVideoFrame(streamID: streamID)))
+      inbox.yield(.subscriberPeer(.firstVideoFrame(streamID: streamID)))
     }
     first.renderer.withLock { $0 = renderer }
     let keyFrames = Subscriber.KeyFrameRequests()
@@ -78,7 +80,7 @@ extension Session {
     let peer = await SubscriberPeer(
       streamID: stream.id, configuration: try peerConfiguration([]), video: subscriber.pipeline,
       audio: subscriber.receiver, wantsVideo: subscriber.isSubscribedToVideo
-    ) { [inbox] in inbox.yield(.peer($0)) }
+    ) { [inbox] in inbox.yield(.subscriberPeer($0)) }
     subscriber.keyFrames.set(peer)
     subscriptions[id] = Subscription(
       subscriber: subscriber, peer: peer, wantsVideo: subscriber.isSubscribedToVideo, failures: failures)
@@ -228,19 +230,21 @@ extension Session {
   func candidateReceived(
     _ address: PeerAddress, _ candidate: String, _ sdpMid: String?, _ sdpMLineIndex: Int?
   ) {
+    // Who receives its own stream gets the candidates of both ends, under one address; a stranger's
+    // candidate does no harm.
     if let peers = publications[address.streamID]?.peers {
       NetworkActor.perform { peers.addCandidate(candidate, sdpMid, sdpMLineIndex, from: address) }
-    } else if let id = address.subscriberID, let peer = subscriptions[id]?.peer {
+    }
+    if let id = address.subscriberID, let peer = subscriptions[id]?.peer {
       NetworkActor.perform { peer.addCandidate(candidate, sdpMid, sdpMLineIndex) }
     }
   }
 
   // MARK: What peer connections say
 
-  func handle(_ output: PeerOutput) {
+  func subscriberPeer(_ output: PeerOutput) {
     guard state == .connected else { return }
     switch output {
-    case .offer(let peer, let sdp): post { $0.offer(sdp, to: peer) }
     case .answer(let peer, let sdp): post { $0.answer(sdp, to: peer) }
     case .candidate(let peer, let candidate, let mid, let index):
       post { $0.candidate(candidate, sdpMid: mid, sdpMLineIndex: index, to: peer) }
@@ -248,7 +252,6 @@ extension Session {
       emit(
         .iceStateChanged(
           streamID: peer.streamID, state: state.rawValue, localCandidate: local, remoteCandidate: remote))
-      if state == .disconnected, publications[peer.streamID] != nil { restartPath(peer) }
     case .connected(let peer):
       guard let id = peer.subscriberID, subscriptions[id]?.isConnected == false else { return }
       subscriptions[id]?.isConnected = true
@@ -263,26 +266,20 @@ extension Session {
       emit(.firstVideoFrame(streamID: streamID, sinceStart: sinceStart))
     case .firstAudioFrame(let streamID):
       emit(.firstAudioFrame(streamID: streamID, sinceStart: sinceStart))
+    case .offer:
+      break
     }
   }
 
   private var sinceStart: Double { (MonotonicClock.now() - configuration.start).seconds }
 
   private func failed(_ peer: PeerAddress, _ error: PeerError) {
-    let detail = error.text
-    if publications[peer.streamID] != nil {
-      switch error {
-      case .consentLost: restartPath(peer)
-      case .mediaTimedOut: emit(.warning("a subscriber of ours is silent: \(detail)"))
-      default: emit(.error(.publisherFailed(error.openTokStage, detail: detail)))
-      }
-      return
-    }
     guard let id = peer.subscriberID, subscriptions[id] != nil else { return }
-    if case .mediaTimedOut = error, machine?.streams[peer.streamID]?.hasVideo == false {
-      return
+    // The publisher may offer a new path to the same connection.
+    if case .consentLost = error {
+      return watch(id, Self.restartGrace, error.openTokStage, error.text)
     }
-    failed(id, error.openTokStage, detail)
+    failed(id, error.openTokStage, error.text)
   }
 }
 

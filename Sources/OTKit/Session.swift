@@ -25,7 +25,10 @@ public actor Session {
   /// What reaches the session from elsewhere, in order.
   enum Input: Sendable {
     case socket(generation: Int, WebSocketClient.Event)
-    case peer(PeerOutput)
+    /// Of a publication's and of a subscription's peer connections. A stream that is received by its own
+    /// publisher has both, with the same addresses.
+    case publisherPeer(PeerOutput)
+    case subscriberPeer(PeerOutput)
     case wake
   }
 
@@ -39,9 +42,11 @@ public actor Session {
   var info: SessionInfo?
   var entering: CheckedContinuation<Result<Void, OpenTokError>, Never>?
   var answers: [String: CheckedContinuation<SignallingMachine.Answer, Never>] = [:]
+  var socketURL: ServerURL?
   var socket: WebSocketClient?
-  /// Sockets that still have a close frame to send.
-  var closing: [Int: WebSocketClient] = [:]
+  /// A socket that still has a close frame to send.
+  var closing: WebSocketClient?
+  /// Numbers the sockets: what an earlier one still has to say does not matter.
   var generation = 0
   var timer: (deadline: Instant, task: Task<Void, Never>)?
   var ownConnection: ConnectionInfo?
@@ -68,11 +73,10 @@ public actor Session {
     self.init(apiKey: credentials.apiKey, sessionID: credentials.sessionID, configuration: configuration)
   }
 
-  deinit {
-    pump?.cancel()
-    timer?.task.cancel()
-    inbox.finish()
-    output.finish()
+  isolated deinit {
+    machine?.leave(at: MonotonicClock.now())
+    act()
+    end()
   }
 
   /// Our own connection; nil outside of the session.
@@ -144,21 +148,19 @@ public actor Session {
     try result.get()
   }
 
-  var socketURL: ServerURL?
-
   /// Leaves the session, telling the others. Does nothing if that has been done.
   public func disconnect() async {
     if state == .connecting, machine == nil { state = .ended }
     machine?.leave(at: MonotonicClock.now())
     act()
-    // The socket gets a moment to say goodbye.
+    // The socket gets a moment to say goodbye, so that a process may end right after this.
     let deadline = MonotonicClock.now() + .seconds(1)
-    while !closing.isEmpty, MonotonicClock.now() < deadline {
+    while closing?.isClosed == false, MonotonicClock.now() < deadline {
       try? await Task.sleep(for: .milliseconds(5))
     }
   }
 
-  /// Lets everything go. Sockets that are still saying goodbye stay until they have.
+  /// Lets everything go.
   func end() {
     guard state != .ended else { return }
     state = .ended
@@ -166,6 +168,7 @@ public actor Session {
     timer?.task.cancel()
     timer = nil
     stopMedia()
+    inbox.finish()
     output.finish()
   }
 

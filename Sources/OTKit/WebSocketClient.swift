@@ -18,37 +18,48 @@ package final class WebSocketClient: Sendable {
   /// Larger incoming messages close the connection with 1009.
   package static let maximumMessageSize = 1 << 20
   /// What may wait for the network. A peer that takes no more than that is lost.
-  package static let maximumQueuedBytes = 8 << 20
+  package static let maximumSharedState = 8 << 20
 
   private let id: UInt
-  private let queued: QueuedBytes
+  private let shared: SharedState
+  private let isClosing = Atomic<Bool>(false)
 
-  /// Bytes on their way to the network; shared with the service thread.
-  final class QueuedBytes: Sendable {
-    let count = Atomic<Int>(0)
+  /// What is shared with the service thread: the bytes on their way to the network, and the end.
+  final class SharedState: Sendable {
+    let queuedBytes = Atomic<Int>(0)
+    let isClosed = Atomic<Bool>(false)
   }
 
   /// - Parameter events: called on the service thread, in order; must not block.
   package init(
     connectingTo url: ServerURL, trust: TLSTrust = .system, events: @escaping @Sendable (Event) -> Void
   ) {
-    let queued = QueuedBytes()
-    self.queued = queued
-    id = WebSocketService.shared.connect(to: url, trust: trust, queued: queued, events: events)
+    let shared = SharedState()
+    self.shared = shared
+    id = WebSocketService.shared.connect(to: url, trust: trust, shared: shared, events: events)
   }
 
-  deinit { abort() }
+  deinit {
+    // A socket that is saying goodbye may finish.
+    if !isClosing.load(ordering: .relaxed) { abort() }
+  }
+
+  /// Whether the last event has come.
+  package var isClosed: Bool { shared.isClosed.load(ordering: .acquiring) }
 
   /// Queues a message. Where the queue is full the connection is given up, and `closed` tells.
   package func send(_ message: [UInt8]) {
-    guard queued.count.add(message.count, ordering: .relaxed).newValue <= Self.maximumQueuedBytes else {
+    guard shared.queuedBytes.add(message.count, ordering: .relaxed).newValue <= Self.maximumSharedState else {
       return abort()
     }
     WebSocketService.shared.post(.send(id, message))
   }
 
   /// Sends what is queued, then a close frame.
-  package func close(code: Int) { WebSocketService.shared.post(.close(id, code)) }
+  package func close(code: Int) {
+    isClosing.store(true, ordering: .relaxed)
+    WebSocketService.shared.post(.close(id, code))
+  }
 
   /// Ends the connection without a close frame.
   package func abort() { WebSocketService.shared.post(.abort(id)) }

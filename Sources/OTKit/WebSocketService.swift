@@ -11,7 +11,7 @@ final class WebSocketService: @unchecked Sendable {
 
   enum Command: Sendable {
     case connect(
-      UInt, ServerURL, TLSTrust, WebSocketClient.QueuedBytes, @Sendable (WebSocketClient.Event) -> Void)
+      UInt, ServerURL, TLSTrust, WebSocketClient.SharedState, @Sendable (WebSocketClient.Event) -> Void)
     case resolved(UInt, Result<[String], OpenTokError>)
     case send(UInt, [UInt8])
     case close(UInt, Int)
@@ -21,7 +21,7 @@ final class WebSocketService: @unchecked Sendable {
   private struct Connection {
     let url: ServerURL
     let trust: TLSTrust
-    let queuedBytes: WebSocketClient.QueuedBytes
+    let shared: WebSocketClient.SharedState
     let events: @Sendable (WebSocketClient.Event) -> Void
     var addresses: [String] = []
     var socket: OpaquePointer?
@@ -72,7 +72,7 @@ final class WebSocketService: @unchecked Sendable {
   }
 
   func connect(
-    to url: ServerURL, trust: TLSTrust, queued: WebSocketClient.QueuedBytes,
+    to url: ServerURL, trust: TLSTrust, shared: WebSocketClient.SharedState,
     events: @escaping @Sendable (WebSocketClient.Event) -> Void
   ) -> UInt {
     let id = nextID.withLock { next in
@@ -83,7 +83,7 @@ final class WebSocketService: @unchecked Sendable {
       events(.failed(.systemFailure("libwebsockets cannot be initialised")))
       return id
     }
-    post(.connect(id, url, trust, queued, events))
+    post(.connect(id, url, trust, shared, events))
     return id
   }
 
@@ -104,8 +104,8 @@ final class WebSocketService: @unchecked Sendable {
     }
     for command in batch {
       switch command {
-      case .connect(let id, let url, let trust, let queued, let events):
-        connections[id] = Connection(url: url, trust: trust, queuedBytes: queued, events: events)
+      case .connect(let id, let url, let trust, let shared, let events):
+        connections[id] = Connection(url: url, trust: trust, shared: shared, events: events)
         _ = MediaThread(name: "resolve") { [self] in
           post(.resolved(id, Resolver.addresses(of: url.hostName)))
         }
@@ -145,7 +145,9 @@ final class WebSocketService: @unchecked Sendable {
   }
 
   private func end(_ id: UInt, _ event: WebSocketClient.Event) {
-    connections.removeValue(forKey: id)?.events(event)
+    guard let connection = connections.removeValue(forKey: id) else { return }
+    connection.events(event)
+    connection.shared.isClosed.store(true, ordering: .releasing)
   }
 
   private func tryNextAddress(_ id: UInt, or error: OpenTokError) {
@@ -250,6 +252,7 @@ final class WebSocketService: @unchecked Sendable {
     guard var connection = connections.removeValue(forKey: id) else { return -1 }
     guard connection.incoming.count + piece.count <= WebSocketClient.maximumMessageSize else {
       connection.events(.closed(code: 1009))
+      connection.shared.isClosed.store(true, ordering: .releasing)
       lws_close_reason(socket, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, nil, 0)
       return -1
     }
@@ -271,7 +274,7 @@ final class WebSocketService: @unchecked Sendable {
       lws_close_reason(socket, lws_close_status(UInt32(max(0, code))), nil, 0)
       return -1
     }
-    connections[id]?.queuedBytes.count.subtract(message.count, ordering: .relaxed)
+    connections[id]?.shared.queuedBytes.subtract(message.count, ordering: .relaxed)
     let room = Int(OTCHAT_LWS_PRE)
     scratch.removeAll(keepingCapacity: true)
     scratch.append(contentsOf: repeatElement(0, count: room))

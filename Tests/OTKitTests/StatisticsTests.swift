@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (0.0, 0.0, 4.40), (0.15, 0.0, 4.36), (0.05, 0.05, 3.53), (0.4, 0.0, 3.1), (0.1, 0.5, 1.5),
+    (0.0, 0.0, 4.40), (0.15, 0.0, 4.36), (0.05, 0.05, 3.87), (0.4, 0.0, 3.1), (0.1, 0.5, 1.5),
   ])
   func opinionScores(_ delay: Double, _ loss: Double, _ score: Double) {
     #expect(abs(VoiceQuality.score(delay: delay, loss: loss) - score) < 0.1)
