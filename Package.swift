@@ -62,6 +62,9 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["Base"], path: "Tests/TestSupport", resources: [.copy("Fixtures")],
       swiftSettings: settings),
+    .testTarget(
+      name: "CallTests", dependencies: ["OTKit", "SessionServer", "OpenTokProtocol", "Base", "TestSupport"],
+      swiftSettings: settings),
     .executableTarget(
       name: "HelloWorld", dependencies: ["OTKit"], path: "Examples/HelloWorld", swiftSettings: settings),
     .executableTarget(

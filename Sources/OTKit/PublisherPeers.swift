@@ -13,6 +13,9 @@ final class PublisherPeers {
     var loss = 0.0
   }
 
+  /// The server may not make us open connections without end.
+  private static let maximumPeers = 256
+
   private let streamID: String
   private let hasAudio: Bool
   private let hasVideo: Bool
@@ -39,6 +42,9 @@ final class PublisherPeers {
   /// Makes a peer connection and an offer; both come back as output.
   func add(_ address: PeerAddress, configuration: PeerConnection.Configuration) {
     remove(matching: address)
+    guard entries.count < Self.maximumPeers else {
+      return output(.failed(address, .library("more than \(Self.maximumPeers) subscribers")))
+    }
     let connection = PeerConnection(configuration: configuration) { [weak self] event in
       self?.handle(event, address)
     }
@@ -128,9 +134,10 @@ final class PublisherPeers {
       requestKeyFrame()
       adapt()
     case .failed(let error):
-      entries[address]?.isConnected = false
       output(.failed(address, error))
-      adapt()
+      // That one is only a warning; after the others the connection is at its end.
+      if case .mediaTimedOut = error { break }
+      remove(matching: address)
     case .keyFrameRequested:
       requestKeyFrame()
     case .targetBitrate(let bitrate):
@@ -141,6 +148,7 @@ final class PublisherPeers {
       controls.setPacketLoss(entries.values.map(\.loss).max() ?? 0)
     case .remoteClosed:
       output(.closed(address))
+      remove(matching: address)
     case .gatheringComplete, .video, .audio, .audioMinimumDelay:
       break
     }

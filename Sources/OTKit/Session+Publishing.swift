@@ -273,9 +273,7 @@ extension Session {
       emit(
         .iceStateChanged(
           streamID: peer.streamID, state: state.rawValue, localCandidate: local, remoteCandidate: remote))
-      if state == .disconnected { restartPath(peer) }
-    case .failed(let peer, .consentLost):
-      restartPath(peer)
+      if state == .disconnected || state == .failed { restartPath(peer) }
     case .failed(_, .mediaTimedOut(let limit)):
       emit(.warning("a subscriber of ours has been silent for \(limit)"))
     case .failed(_, let error):

@@ -19,8 +19,8 @@ extension Session {
   static let maximumFailures = 3
   /// How much later than the end of its media the end of a stream may be told.
   static let leavingGrace: Duration = .seconds(2)
-  /// How long a publisher may take to restart a path that was lost.
-  static let restartGrace: Duration = .seconds(5)
+  /// Before a failed subscription is made again.
+  static let retryDelay: Duration = .seconds(1)
 
   // MARK: Subscribing
 
@@ -63,6 +63,7 @@ extension Session {
 
   /// Ends a subscription. Does nothing if there is none.
   public func unsubscribe(_ subscriber: Subscriber) async throws(OpenTokError) {
+    subscriber.state.withLock { $0.isEnded = true }
     guard let id = subscriptions.first(where: { $0.value.subscriber === subscriber })?.key else { return }
     removeSubscription(id)
     emit(.subscriberDestroyed(streamID: subscriber.streamID, .clientDisconnected))
@@ -141,11 +142,15 @@ extension Session {
       return giveUp(subscriber, .subscriberFailed(stage, detail: detail))
     }
     emit(.warning("receiving a stream failed (\(stage.rawValue)): \(detail); trying again"))
-    Task { await self.subscribeAgain(subscriber, failures: failures) }
+    Task { [weak self] in
+      try? await Task.sleep(for: Self.retryDelay)
+      await self?.subscribeAgain(subscriber, failures: failures)
+    }
   }
 
   private func subscribeAgain(_ subscriber: Subscriber, failures: Int) async {
     guard state == .connected, let stream = machine?.streams[subscriber.streamID],
+      !subscriber.state.withLock({ $0.isEnded }),
       !subscriptions.values.contains(where: { $0.subscriber.streamID == subscriber.streamID })
     else { return giveUp(subscriber, nil) }
     do throws(OpenTokError) {
@@ -275,10 +280,6 @@ extension Session {
 
   private func failed(_ peer: PeerAddress, _ error: PeerError) {
     guard let id = peer.subscriberID, subscriptions[id] != nil else { return }
-    // The publisher may offer a new path to the same connection.
-    if case .consentLost = error {
-      return watch(id, Self.restartGrace, error.openTokStage, error.text)
-    }
     failed(id, error.openTokStage, error.text)
   }
 }

@@ -12,6 +12,8 @@ public final class Subscriber: Sendable {
     /// 0 to 1.
     var volume = 1.0
     var receiver: AudioReceiver
+    /// Unsubscribed; it is not to be tried again.
+    var isEnded = false
     weak var session: Session?
   }
 
