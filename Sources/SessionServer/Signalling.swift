@@ -6,7 +6,10 @@ extension SessionServer {
   static let signallingPath = "/rumorwebsocketsv2"
 
   func refusal(of request: HTTPRequest) -> HTTPResponse? {
-    request.path == Self.signallingPath ? nil : .failure(404, "no WebSocket here")
+    if request.path == Self.signallingPath { return nil }
+    let response = HTTPResponse.failure(404, "no WebSocket here")
+    metrics.count(response)
+    return response
   }
 
   func opened(_ socket: WebSocket) {

@@ -187,6 +187,7 @@ import Testing
       #expect(wrongMethod.status == 405)
       #expect(wrongMethod.headers["allow"] == "GET, POST, OPTIONS")
       #expect(try server.request("HEAD", "/session").status == 200)
+      #expect(try server.request("GET", "/rumorwebsocketsv2").status == 426)
       #expect(try server.json("GET", "/healthz") == ["status": "ok"])
       for path in ["/start", "/view", "/archive", "/archive/1/view"] {
         #expect(try server.request("GET", path).status == 501, "\(path)")

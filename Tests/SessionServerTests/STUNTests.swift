@@ -36,6 +36,24 @@ import Testing
     #expect(STUNResponder.answer(to: long, address: address, port: 1)?.count == 32)
   }
 
+  @Test func anIPv4AddressStaysOneOnASocketForBothFamilies() {
+    var storage = sockaddr_storage()
+    storage.ss_family = sa_family_t(AF_INET6)
+    withUnsafeMutableBytes(of: &storage) { bytes in
+      bytes[2] = 0x80
+      bytes[3] = 0x55
+      bytes[18] = 0xFF
+      bytes[19] = 0xFF
+      bytes[20] = 192
+      bytes[22] = 2
+      bytes[23] = 1
+    }
+    #expect(SocketAddress.parts(of: storage)?.address == [192, 0, 2, 1])
+    #expect(SocketAddress.parts(of: storage)?.port == 0x8055)
+    withUnsafeMutableBytes(of: &storage) { $0[19] = 0 }
+    #expect(SocketAddress.parts(of: storage)?.address.count == 16)
+  }
+
   @Test func theServerAnswersOnItsPortByUDP() async throws {
     try await withSessionServer { server in
       let credentials = try server.json("GET", "/session")

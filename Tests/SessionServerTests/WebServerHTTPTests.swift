@@ -115,7 +115,7 @@ import Testing
     "GET /../../etc/passwd HTTP/1.1\r\n\r\n",
     "GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n", "GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}",
     "GET / HTTP/1.1\r\nHost: a\r\nX-OPENTOK-AUTH: " + String(repeating: "a", count: 40_000) + "\r\n\r\n",
-    "GET / HTTP/1.1\r\nUpgrade: h2c\r\nConnection: Upgrade\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
+    "POST /echo HTTP/1.1\r\nUpgrade: h2c\r\nConnection: Upgrade\r\nContent-Length: 3\r\n\r\nabc",
     "GET / HTTP/1.1\r\nUpgrade: teapot\r\nConnection: Upgrade\r\n\r\n",
   ]) func outlivesNonsense(request: String) async throws {
     try await withServer { _, port in
@@ -125,6 +125,17 @@ import Testing
       let answer = String(decoding: try client.receiveAll(), as: UTF8.self)
       #expect(answer == "" || answer.hasPrefix("HTTP/1.1 4") || answer.hasPrefix("HTTP/1.0 4"), "\(answer)")
       #expect(try LoopbackClient(port: port).request("GET", "/echo").status == 200)
+    }
+  }
+
+  @Test func answersWhoWouldRatherSpeakHTTP2() async throws {
+    try await withServer { _, port in
+      let client = try LoopbackClient(port: port)
+      let answer = try client.request(
+        "GET", "/echo?a",
+        headers: ["Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings", "HTTP2-Settings": "AAMAAABk"])
+      #expect(answer.status == 200)
+      #expect(answer.text == "GET /echo [a=] [] ")
     }
   }
 

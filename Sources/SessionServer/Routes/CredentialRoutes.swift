@@ -52,7 +52,8 @@ extension SessionServer {
     }
     let address = address(for: request)
     let info = SessionInfo(
-      sessionID: id, partnerID: project.apiKey, createdAt: session.creationTime ?? 0,
+      sessionID: id, partnerID: project.apiKey,
+      createdAt: session.creationTime.flatMap { $0 > 0 ? $0 : nil } ?? now * 1000,
       host: address.hostName, messagingURL: address.messagingURL,
       symphonyAddress: rooms.configuration.symphonyAddress,
       iceServers: rooms.configuration.iceServers.servers(for: id, now: now, nonce: UUID.v4()))

@@ -10,6 +10,7 @@ extension SessionServer {
     addModeration(to: &router)
     addProject(to: &router)
     addArchives(to: &router)
+    router.add([.get], Self.signallingPath) { _, _ in .failure(426, "this is for WebSockets") }
     router.add([.get], "/healthz") { _, _ in .json(JSON.object(["status": "ok"]).serialized()) }
     router.add([.get], "/metrics") { _, _ in
       HTTPResponse(

@@ -74,7 +74,9 @@ extension WebServer {
     } else if configuration.certificate != nil && lws_is_ssl(wsi) == 0 {
       refusal = .failure(400, "this port speaks TLS")
     } else if request.header("upgrade")?.lowercased() != "websocket" {
-      refusal = .failure(400, "no upgrade but to a WebSocket")
+      // Some clients offer HTTP/2 with their first request; it is answered as if they had not.
+      let hasBody = request.header("content-length") != nil || request.header("transfer-encoding") != nil
+      refusal = hasBody ? .failure(400, "no upgrade but to a WebSocket") : handlers.request(request)
     } else {
       refusal = handlers.refusal(request)
     }

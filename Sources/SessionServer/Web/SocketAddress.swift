@@ -48,7 +48,11 @@ struct SocketAddress {
       let port = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
       switch Int32(storage.ss_family) {
       case AF_INET: return (Array(bytes[4..<8]), port)
-      case AF_INET6: return (Array(bytes[8..<24]), port)
+      case AF_INET6:
+        let address = Array(bytes[8..<24])
+        // A socket for both families sees IPv4 addresses as ::ffff:a.b.c.d (RFC 4291, 2.5.5.2).
+        let isIPv4 = address.starts(with: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF])
+        return (isIPv4 ? Array(address.suffix(4)) : address, port)
       default: return nil
       }
     }
