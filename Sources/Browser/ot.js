@@ -22,7 +22,8 @@ Object.assign(OT, {
     const place = typeof target === 'string' || target instanceof Element ? target : undefined;
     const settings = rest.find((each) => each && typeof each === 'object' && !(each instanceof Element));
     const publisher = new Publisher(place, settings || {});
-    finish(publisher._media.then(() => publisher), done).catch(() => {});
+    const shown = publisher._media.then(() => publisher._shown);
+    finish(shown.then(() => publisher), done).catch(() => {});
     return publisher;
   },
 

@@ -268,7 +268,9 @@ class Publisher extends EventEmitter {
       this._enable('video', this.properties.publishVideo);
       const video = stream.getVideoTracks().length > 0;
       this._view.setVideoShown(video && this.properties.publishVideo);
-      await this._view.show(stream, { muted: true, waitForVideo: video });
+      this._shown = this._view.show(stream, { muted: true, waitForVideo: video });
+      // What is published names the picture's size; some tracks have none before their first frame.
+      if (video && !this._track('video').getSettings().width) await this._shown;
       this._handlerAdded();
       return stream;
     } catch (error) {

@@ -1,7 +1,9 @@
 """What the pages talk to: the session server under test, files, and a wire that can be cut."""
-import asyncio, base64, hashlib, hmac, json, os, pathlib, random, shlex, signal, time, urllib.parse, urllib.request
+import asyncio, base64, contextlib, hashlib, hmac, json, os, pathlib, random, shlex, signal, time, urllib.parse, urllib.request
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+PAGE = REPOSITORY / "test.html"
+LIBRARY = REPOSITORY / "Sources/SessionServer/Resources/opentok.js"
 API_KEY, API_SECRET = "100", "browser-tests"
 
 
@@ -69,13 +71,20 @@ class SessionServer:
         return {"apiKey": API_KEY, "sessionId": session, "token": token(session, role, lifetime)}
 
     async def stop(self):
-        if self.process.returncode is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                await asyncio.wait_for(self.process.wait(), 10)
-            except TimeoutError:
-                self.process.kill()
-                await self.process.wait()
+        return await end(self.process, signal.SIGTERM)
+
+
+async def end(process, number):
+    """Ends a process, if need be by force; its exit status."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, number)  # asyncio's send_signal may reap it behind asyncio's back
+        try:
+            await asyncio.wait_for(process.wait(), 10)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+    return process.returncode
 
 
 def token(session, role="publisher", lifetime=3600, secret=API_SECRET):
@@ -113,9 +122,7 @@ class Loudspeaker:
         return self
 
     async def stop(self):
-        if self.process.returncode is None:
-            self.process.terminate()
-            await self.process.wait()
+        await end(self.process, signal.SIGTERM)
 
 
 class FileServer:
@@ -146,8 +153,7 @@ class FileServer:
 
     def content(self, path):
         files = {
-            "/test.html": (REPOSITORY / "test.html", "text/html; charset=utf-8"),
-            "/v2/js/opentok.js": (REPOSITORY / "Sources/SessionServer/Resources/opentok.js", "text/javascript; charset=utf-8")}
+            "/test.html": (PAGE, "text/html; charset=utf-8"), "/v2/js/opentok.js": (LIBRARY, "text/javascript; charset=utf-8")}
         if path in files:
             return files[path][0].read_bytes(), files[path][1]
         if path in self.pages:

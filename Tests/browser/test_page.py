@@ -1,5 +1,7 @@
 """test.html as a person uses it: buttons, keys, words."""
-import json
+import asyncio, json, urllib.request
+
+from servers import LIBRARY, PAGE
 
 
 async def test_page_buttons_and_keys(room):
@@ -97,5 +99,16 @@ async def test_page_with_credentials_of_its_own(room):
     a = await room.join(room="", sessionCredentialsUrl="", name="Anna", **known)
     room.files.pages["/app/session"] = json.dumps(known | {"token": (await room.server.credentials(room.name))["token"], "extra": 1})
     b = await room.join(room="", sessionCredentialsUrl=f"{room.files.url}/app/session", name="Berta")
+    for page in (a, b):
+        await page.until("(await report()).subscribers[0]?.framesDecoded > 5")
+
+
+async def test_page_is_served(room):
+    """`otchat serve` has the page and the library in it, and they need nothing else."""
+    for path, file in (("/", PAGE), ("/test.html", PAGE), ("/v2/js/opentok.js", LIBRARY), ("/v2/js/opentok.min.js", LIBRARY)):
+        with await asyncio.to_thread(urllib.request.urlopen, room.server.url + path, None, 10) as answer:
+            assert answer.read() == file.read_bytes(), path
+    a = await room.open(f"{room.server.url}/?room=served&source=canvas&name=Anna")
+    b = await room.open(f"{room.server.url}/test.html?room=served&source=pattern&name=Berta", "firefox")
     for page in (a, b):
         await page.until("(await report()).subscribers[0]?.framesDecoded > 5")

@@ -1604,7 +1604,9 @@ class Publisher extends EventEmitter {
       this._enable('video', this.properties.publishVideo);
       const video = stream.getVideoTracks().length > 0;
       this._view.setVideoShown(video && this.properties.publishVideo);
-      await this._view.show(stream, { muted: true, waitForVideo: video });
+      this._shown = this._view.show(stream, { muted: true, waitForVideo: video });
+      // What is published names the picture's size; some tracks have none before their first frame.
+      if (video && !this._track('video').getSettings().width) await this._shown;
       this._handlerAdded();
       return stream;
     } catch (error) {
@@ -2579,7 +2581,8 @@ Object.assign(OT, {
     const place = typeof target === 'string' || target instanceof Element ? target : undefined;
     const settings = rest.find((each) => each && typeof each === 'object' && !(each instanceof Element));
     const publisher = new Publisher(place, settings || {});
-    finish(publisher._media.then(() => publisher), done).catch(() => {});
+    const shown = publisher._media.then(() => publisher._shown);
+    finish(shown.then(() => publisher), done).catch(() => {});
     return publisher;
   },
 

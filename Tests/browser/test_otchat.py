@@ -1,0 +1,85 @@
+"""A terminal and a browser in a call: `otchat connect` and test.html, both directions."""
+import json
+
+from test_api import page_of
+from test_call import PARTNER
+
+MEDIA = ("--video-source", "test", "--audio-source", "tone:440", "--name", "Terminal")
+
+
+async def call_with(room, browser):
+    terminal = await room.participant(*MEDIA)
+    await terminal.event("sessionConnected")
+    page = await room.join(browser, name="Browser", tone=660)
+
+    # the browser sees and hears the terminal
+    await page.until(f"{PARTNER}?.framesPerSecond >= 25", 40)
+    await page.until(f"Math.abs({PARTNER}.toneHz - 440) < 3")
+    seen = await page.js(PARTNER)
+    assert (seen["name"], seen["width"], seen["height"]) == ("Terminal", 640, 480), seen
+    # the terminal sees and hears the browser
+    await terminal.event("streamCreated", name="Browser")
+    await terminal.stats(lambda s: s["video"]["framesPerSecond"] >= 25 and s["audio"]["totalAudioEnergy"] > 0, "25 frames/s and sound", 40)
+
+    # muting, both ways
+    await terminal.say("mute-mic")
+    await page.until(f"{PARTNER}.hasAudio === false && {PARTNER}.toneHz === null")
+    await terminal.say("unmute-mic")
+    await page.until(f"{PARTNER}.hasAudio && Math.abs({PARTNER}.toneHz - 440) < 3")
+    await page.js("mute(true)")
+    await terminal.event("streamPropertyChanged", property="hasAudio", newValue=False)
+    await page.js("mute(false)")
+    await terminal.event("streamPropertyChanged", property="hasAudio", newValue=True)
+
+    # the camera, both ways
+    await terminal.say("toggle-camera")
+    await page.until(f"{PARTNER}.hasVideo === false")
+    await terminal.say("toggle-camera")
+    await page.until(f"{PARTNER}.hasVideo && {PARTNER}.framesPerSecond >= 20")
+    await page.js("camera(false)")
+    await terminal.event("videoDisabled", reason="publishVideo")
+    await page.js("camera(true)")
+    await terminal.event("videoEnabled", reason="publishVideo")
+    await terminal.stats(lambda s: s["video"]["framesPerSecond"] >= 20, "video again")
+
+    # chat, both ways
+    await terminal.say("say Grüße aus dem Terminal 👋")
+    await page.until("(await report()).signals.some(({type, data, fromSelf}) => type === 'chat' && data.includes('Grüße aus dem Terminal 👋') && !fromSelf)")
+    await page.js("say('Grüße zurück')")
+    got = await terminal.event("signal", type="chat", fromSelf=False)
+    assert "Grüße zurück" in got["data"], got
+
+    # the browser leaves and comes back
+    await page.js("leave()")
+    await terminal.event("streamDestroyed", reason="clientDisconnected")
+    await page.js("join()")
+    await terminal.event("subscriberConnected", skip=1)
+    await terminal.stats(lambda s: s["video"]["framesPerSecond"] >= 25, "25 frames/s of who came back")
+    await page.until(f"{PARTNER}?.framesPerSecond >= 25 && Math.abs({PARTNER}.toneHz - 440) < 3", 30)
+
+    # the terminal leaves
+    assert await terminal.stop() == 130, terminal.errors
+    await page.until("(await report()).subscribers.length === 0")
+    told = (await page.js("report()"))
+    assert told["errors"] == [] and "connectionDestroyed" in told["events"], told
+    assert abs(terminal.tone() - 660) <= 4, terminal.tone()
+
+
+async def test_otchat_and_chromium(room):
+    await call_with(room, "chromium")
+
+
+async def test_otchat_and_firefox(room):
+    await call_with(room, "firefox")
+
+
+async def test_otchat_is_muted_by_a_moderator(room):
+    terminal = await room.participant(*MEDIA)
+    await terminal.event("publisherStreamCreated")
+    page = await page_of(room)
+    moderator = await room.server.credentials(room.name, "moderator")
+    await page.js(f"connected({json.dumps(moderator)}).then((session) => {{ window.session = session; return session.forceMuteAll(); }}).then(() => 1)")
+    await terminal.event("muteForced", active=True)
+    await page.until("session.streams.where((stream) => stream.hasAudio).length === 0")
+    await page.js("session.forceDisconnect(session.streams.where()[0].connection), 1")
+    await terminal.event("sessionDisconnected", reason="forceDisconnected")
