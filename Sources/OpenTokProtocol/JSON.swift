@@ -98,7 +98,7 @@ extension JSON {
     package func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
 
     package static func == (left: Object, right: Object) -> Bool {
-      left.count == right.count && left.members.allSatisfy { right[$0.key] == $0.value }
+      left.count == right.count && left.members.allSatisfy { left[$0.key] == right[$0.key] }
     }
   }
 }

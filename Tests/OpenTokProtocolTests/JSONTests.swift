@@ -73,6 +73,8 @@ struct JSONTests {
   }
 
   @Test func theLastOfTwoMembersCounts() throws {
-    #expect(try JSON(parsing: #"{"a":1,"a":2}"#)["a"] == 2)
+    let json = try JSON(parsing: #"{"a":1,"a":2}"#)
+    #expect(json["a"] == 2)
+    #expect(json == json)
   }
 }
