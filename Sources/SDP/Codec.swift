@@ -27,8 +27,8 @@ package struct Codec: Equatable, Sendable {
 
   /// A format parameter, such as `apt`; nil if it is not there. Names have no case.
   package func parameter(_ key: String) -> String? {
-    for part in parameters.split(separator: ";") {
-      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    for part in parameters.parts(";") {
+      let pair = part.parts("=", maxSplits: 1)
       if pair[0].words.first?.lowercased() == key.lowercased() {
         return pair.count > 1 ? String(pair[1].words.joined(separator: " ")) : ""
       }
@@ -63,14 +63,15 @@ extension MediaDescription {
     var parameters: [UInt8: Substring] = [:]
     var feedback: [(payloadType: UInt8?, text: String)] = []
     for line in lines {
-      guard let attribute = line.attribute, let blank = attribute.value.firstIndex(of: " ") else { continue }
+      guard let attribute = line.attribute, let blank = attribute.value.utf8.firstIndex(of: UInt8(ascii: " "))
+      else { continue }
       let payloadType = UInt8(attribute.value[..<blank])
-      let rest = attribute.value[attribute.value.index(after: blank)...]
+      let rest = attribute.value[attribute.value.utf8.index(after: blank)...]
       switch (attribute.name, payloadType) {
       case ("rtpmap", let type?): maps[type] = maps[type] ?? Codec(payloadType: type, mapping: rest)
       case ("fmtp", let type?): parameters[type] = parameters[type] ?? rest
       case ("rtcp-fb", _)
-      where feedback.count < Self.maximumFeedback && (payloadType != nil || attribute.value.hasPrefix("* ")):
+      where feedback.count < Self.maximumFeedback && (payloadType != nil || attribute.value[..<blank] == "*"):
         feedback.append((payloadType, String(rest)))
       default: break
       }
@@ -99,7 +100,7 @@ extension MediaDescription {
 extension Codec {
   /// `opus/48000/2` behind the payload type of an `rtpmap`.
   fileprivate init?(payloadType: UInt8, mapping: Substring) {
-    let parts = mapping.split(separator: "/", omittingEmptySubsequences: false)
+    let parts = mapping.parts("/")
     guard parts.count >= 2, !parts[0].isEmpty, let clockRate = UInt32(parts[1]), clockRate > 0 else {
       return nil
     }

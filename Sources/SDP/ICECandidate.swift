@@ -45,7 +45,9 @@ package struct ICECandidate: Equatable, Sendable {
     else {
       throw .candidate
     }
-    for prefix in ["a=", "candidate:"] where rest.hasPrefix(prefix) { rest = rest.dropFirst(prefix.count) }
+    for prefix in ["a=", "candidate:"] where rest.utf8.starts(with: prefix.utf8) {
+      rest = Substring(rest.utf8.dropFirst(prefix.utf8.count))
+    }
     let words = rest.words
     guard words.count >= 8, words.count % 2 == 0, words[0].utf8.count <= 32,
       let component = UInt16(words[1]), (1...256).contains(component), let priority = UInt32(words[3]),
@@ -68,14 +70,17 @@ package struct ICECandidate: Equatable, Sendable {
   }
 
   /// `candidate:…`
-  package var text: String {
+  package var text: String { "candidate:" + value }
+
+  /// What stands behind `candidate:`.
+  package var value: String {
     var words = [
       foundation, "\(component)", transport, "\(priority)", address, "\(port)", "typ", kind.rawValue,
     ]
     if let relatedAddress { words += ["raddr", relatedAddress] }
     if let relatedPort { words += ["rport", "\(relatedPort)"] }
     for attribute in attributes { words += [attribute.name, attribute.value] }
-    return "candidate:" + words.joined(separator: " ")
+    return words.joined(separator: " ")
   }
 
   package subscript(_ name: String) -> String? { attributes.first { $0.name == name }?.value }

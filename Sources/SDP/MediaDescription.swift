@@ -21,7 +21,7 @@ package struct MediaDescription: SDPSection, Equatable, Sendable {
   /// The value of an `m=` line.
   init?(_ value: Substring) {
     let words = value.words
-    guard words.count >= 3, let port = UInt16(words[1].prefix { $0 != "/" }) else { return nil }
+    guard words.count >= 3, let port = UInt16(words[1].parts("/")[0]) else { return nil }
     // A number of ports has no use in WebRTC; such a medium is kept as it is but for that.
     self.init(
       kind: String(words[0]), port: port, transportProtocol: String(words[2]),
@@ -54,7 +54,7 @@ package struct MediaDescription: SDPSection, Equatable, Sendable {
   }
 
   package mutating func append(_ candidate: ICECandidate) {
-    append(attribute: "candidate", String(candidate.text.dropFirst("candidate:".count)))
+    append(attribute: "candidate", candidate.value)
   }
 
   /// Writes the transport's lines: `ice-ufrag`, `ice-pwd`, `ice-options`, `fingerprint`, `setup`.

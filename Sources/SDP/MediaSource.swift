@@ -53,7 +53,7 @@ extension MediaDescription {
     var sources: [MediaSource] = []
     var indices: [UInt32: Int] = [:]
     for value in attributes("ssrc") {
-      let parts = value.split(separator: " ", maxSplits: 1)
+      let parts = value.parts(" ", maxSplits: 1, omittingEmpty: true)
       guard let ssrc = parts.first.flatMap({ UInt32($0) }) else { continue }
       if indices[ssrc] == nil {
         guard sources.count < Self.maximumSources else { continue }
@@ -61,7 +61,7 @@ extension MediaDescription {
         sources.append(MediaSource(ssrc: ssrc))
       }
       guard let index = indices[ssrc], parts.count > 1 else { continue }
-      let pair = parts[1].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      let pair = parts[1].parts(":", maxSplits: 1)
       sources[index].attributes.append(
         SDPAttribute(String(pair[0]), pair.count > 1 ? String(pair[1]) : ""))
     }
@@ -86,7 +86,7 @@ extension MediaDescription {
     attributes("extmap").compactMap { value in
       let words = value.words
       guard words.count >= 2 else { return nil }
-      let parts = words[0].split(separator: "/", maxSplits: 1)
+      let parts = words[0].parts("/", maxSplits: 1)
       guard let id = parts.first.flatMap({ Int($0) }), (1...255).contains(id) else { return nil }
       let direction = parts.count > 1 ? MediaDirection(rawValue: String(parts[1])) : nil
       return HeaderExtension(id: id, direction: direction, uri: String(words[1]))

@@ -65,7 +65,15 @@ extension SDPSection {
   }
 }
 
-extension Substring {
+extension StringProtocol {
   /// The parts between blanks.
-  var words: [Substring] { split(separator: " ") }
+  var words: [Substring] { parts(" ", omittingEmpty: true) }
+
+  /// The parts between separators. By bytes and not by `Character`: what a combining accent follows is a
+  /// separator all the same.
+  func parts(_ separator: Unicode.Scalar, maxSplits: Int = .max, omittingEmpty: Bool = false) -> [Substring] {
+    Substring(self).utf8.split(
+      separator: UInt8(ascii: separator), maxSplits: maxSplits, omittingEmptySubsequences: omittingEmpty
+    ).map { Substring($0) }
+  }
 }

@@ -51,7 +51,7 @@ package struct Fingerprint: Hashable, Sendable {
     let words = text.words
     guard words.count == 2 else { return nil }
     var bytes: [UInt8] = []
-    for pair in words[1].split(separator: ":", omittingEmptySubsequences: false) {
+    for pair in words[1].parts(":") {
       guard pair.utf8.count == 2, let byte = UInt8(pair, radix: 16) else { return nil }
       bytes.append(byte)
     }
