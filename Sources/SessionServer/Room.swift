@@ -21,6 +21,8 @@ package struct Room: Sendable {
   private var lastPeer = 0
   private var outputs: [RoomOutput] = []
 
+  private var transactionPrefix: String { "srv-\(generation)-" }
+
   init(configuration: RoomConfiguration, sessionID: String, generation: Int, at now: RoomTime) {
     self.configuration = configuration
     self.generation = generation
@@ -72,7 +74,7 @@ package struct Room: Sendable {
     if let old = members[index].socket { emit(.close(old, code: RoomCloseCode.normal)) }
     members[index].socket = socket
     members[index].seen = now.instant
-    for frame in members[index].unacknowledged { emit(.send(frame, to: socket)) }
+    for message in members[index].unacknowledged { emit(.send(message.frame, to: socket)) }
   }
 
   /// The WebSocket is gone without a word: the connection may come back within the grace period.
@@ -158,10 +160,10 @@ package struct Room: Sendable {
         .message, to: [members[index].id],
         headers: [
           RumorFrame.Header.contentType: RumorFrame.raptorContentType,
-          RumorFrame.Header.transactionID: "srv-\(generation)-\(lastTransaction)",
+          RumorFrame.Header.transactionID: transactionPrefix + String(lastTransaction),
           RumorFrame.Header.from: sender,
         ], payload: payload)
-      members[index].keep(frame, limits: configuration.limits)
+      members[index].keep(frame, number: lastTransaction, limits: configuration.limits)
       if let socket = members[index].socket { emit(.send(frame, to: socket)) }
     }
   }
@@ -196,8 +198,10 @@ package struct Room: Sendable {
   // MARK: What a member does to itself
 
   mutating func acknowledge(_ transactionID: String, by connectionID: String) {
-    guard let index = index(of: connectionID) else { return }
-    members[index].acknowledge(transactionID)
+    guard let index = index(of: connectionID), transactionID.hasPrefix(transactionPrefix),
+      let number = Int(transactionID.dropFirst(transactionPrefix.count))
+    else { return }
+    members[index].acknowledge(number)
   }
 
   mutating func touch(_ connectionID: String) {

@@ -59,10 +59,9 @@ extension Room {
   mutating func shutDown() {
     archives = []
     for member in members {
-      let socket = members.first { $0.id == member.id }?.socket
       tellOfItsEnd(member)
       leave(member.id, reason: RaptorReason.networkDisconnected)
-      if let socket { emit(.close(socket, code: RoomCloseCode.goingAway)) }
+      if let socket = member.socket { emit(.close(socket, code: RoomCloseCode.goingAway)) }
     }
   }
 

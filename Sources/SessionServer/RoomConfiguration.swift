@@ -49,6 +49,8 @@ package struct RoomConfiguration: Sendable {
   package struct Limits: Sendable {
     package var sockets = 4096
     package var sessions = 1024
+    /// Messages on a WebSocket that has no connection.
+    package var joinAttempts = 32
     package var connectionsPerSession = 512
     package var streamsPerSession = 256
     package var streamsPerConnection = 16

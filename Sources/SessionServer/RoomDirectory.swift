@@ -19,6 +19,8 @@ package struct RoomDirectory: Sendable {
     var resumptionID: String?
     /// `uniqueId` of CONNECT.
     var connectionID: String?
+    /// How often a message was refused because no connection was created before.
+    var refusals = 0
   }
 
   package let configuration: RoomConfiguration
@@ -233,8 +235,18 @@ package struct RoomDirectory: Sendable {
     } catch {
       let answer = RoomAnswer.frame(
         transactionID, to: known.connectionID, refusal: error, from: configuration.symphonyAddress)
-      return [.send(answer, to: socket)]
+      return [.send(answer, to: socket)] + refuse(socket)
     }
+  }
+
+  /// One who tries too often to join is sent away: each attempt costs a check of a signature.
+  private mutating func refuse(_ socket: RoomSocket) -> [RoomOutput] {
+    sockets[socket]?.refusals += 1
+    guard let refusals = sockets[socket]?.refusals, refusals >= configuration.limits.joinAttempts else {
+      return []
+    }
+    sockets[socket] = nil
+    return [.close(socket, code: RoomCloseCode.refused)]
   }
 
   /// The first message on a WebSocket has to create its connection.

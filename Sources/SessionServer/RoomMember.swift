@@ -17,7 +17,8 @@ struct RoomMember: Sendable {
   /// It does not take its messages as fast as they come, and is to be removed.
   var isOverwhelmed = false
 
-  private(set) var unacknowledged: [RumorFrame] = []
+  /// Messages by ascending number.
+  private(set) var unacknowledged: [(number: Int, frame: RumorFrame)] = []
   private var unacknowledgedBytes = 0
   private var answers: [String: RumorFrame] = [:]
   private var answered: [String] = []
@@ -39,8 +40,8 @@ struct RoomMember: Sendable {
 
   /// Keeps a message until it is acknowledged: after a reconnect it is sent again, and the client drops
   /// what it knows.
-  mutating func keep(_ frame: RumorFrame, limits: RoomConfiguration.Limits) {
-    unacknowledged.append(frame)
+  mutating func keep(_ frame: RumorFrame, number: Int, limits: RoomConfiguration.Limits) {
+    unacknowledged.append((number, frame))
     unacknowledgedBytes += frame.payload.count
     if unacknowledged.count > limits.unacknowledgedMessages
       || unacknowledgedBytes > limits.unacknowledgedBytes
@@ -49,10 +50,19 @@ struct RoomMember: Sendable {
     }
   }
 
-  mutating func acknowledge(_ transactionID: String) {
-    guard let index = unacknowledged.firstIndex(where: { $0.transactionID == transactionID }) else { return }
-    unacknowledgedBytes -= unacknowledged[index].payload.count
-    unacknowledged.remove(at: index)
+  mutating func acknowledge(_ number: Int) {
+    var range = unacknowledged.indices
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      switch unacknowledged[middle].number {
+      case number:
+        unacknowledgedBytes -= unacknowledged[middle].frame.payload.count
+        unacknowledged.remove(at: middle)
+        return
+      case ..<number: range = middle + 1..<range.upperBound
+      default: range = range.lowerBound..<middle
+      }
+    }
   }
 
   func answer(to transactionID: String) -> RumorFrame? { answers[transactionID] }

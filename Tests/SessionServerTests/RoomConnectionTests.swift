@@ -122,6 +122,17 @@ struct RoomConnectionTests {
     #expect(scene.ask(1, .create, "/connection/a", token: token) == ["1: 409 t14 exists already"])
   }
 
+  @Test func attemptsToJoinAreLimited() {
+    var scene = RoomScene { $0.limits.joinAttempts = 3 }
+    _ = scene.open(1)
+    for number in 1...2 {
+      #expect(scene.ask(1, .create, "/connection/a", token: "T1==") == ["1: 403 t\(number) invalid token"])
+    }
+    #expect(
+      scene.ask(1, .create, "/connection/a", token: "T1==") == ["1: 403 t3 invalid token", "close 1 1011"])
+    #expect(scene.directory.socketCount == 0)
+  }
+
   @Test func connectionsAreLimited() {
     var scene = RoomScene { $0.limits.connectionsPerSession = 1 }
     _ = scene.join(1, "a")

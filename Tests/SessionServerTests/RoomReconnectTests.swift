@@ -90,6 +90,29 @@ struct RoomReconnectTests {
     #expect(scene.ask(4, .signal, "/signal/n").count == 4)
   }
 
+  @Test func onlyWhatIsAcknowledgedIsForgotten() {
+    var scene = RoomScene.call()
+    acknowledge(upTo: 100, &scene)
+    for number in 0..<5 { _ = scene.ask(1, .signal, "/connection/b/signal/n\(number)") }
+    let first = firstNumber(scene)
+    for text in ["1-\(first + 1)", "1-\(first + 4)", "2-\(first)", "1-", "1--1", "1-9999999999999999999", ""]
+    {
+      _ = scene.receive(RumorFrame(.status, headers: ["TRANSACTION-ID": "srv-" + text]), on: 2)
+    }
+    _ = scene.close(2, 1006)
+    #expect(scene.open(4, resume) == [0, 2, 3].map { "4: signal /connection/b/signal/n\($0) by a" })
+  }
+
+  /// The number of the first message that b has not acknowledged.
+  private func firstNumber(_ scene: RoomScene) -> Int {
+    var copy = scene
+    _ = copy.close(2, 1006)
+    guard case .send(let frame, _) = copy.directory.opened(4, query: resume, at: copy.now).first else {
+      return 0
+    }
+    return Int(frame.transactionID?.split(separator: "-").last ?? "") ?? 0
+  }
+
   @Test func withoutASocketIDNothingIsKept() {
     var scene = RoomScene.call()
     _ = scene.open(4)
