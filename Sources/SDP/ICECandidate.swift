@@ -4,6 +4,7 @@ package struct ICECandidate: Equatable, Sendable {
     case host, srflx, prflx, relay
   }
 
+  /// Bytes behind `candidate:`.
   package static let maximumSize = 1024
 
   package var foundation: String
@@ -41,13 +42,11 @@ package struct ICECandidate: Equatable, Sendable {
   /// - Parameter text: with or without `a=` and `candidate:` before it.
   package init(parsing text: String) throws(SDPError) {
     var rest = text[...]
-    guard rest.utf8.count <= Self.maximumSize, !rest.unicodeScalars.contains(where: { $0.value < 0x20 })
-    else {
-      throw .candidate
-    }
     for prefix in ["a=", "candidate:"] where rest.utf8.starts(with: prefix.utf8) {
       rest = Substring(rest.utf8.dropFirst(prefix.utf8.count))
     }
+    guard rest.utf8.count <= Self.maximumSize, !rest.unicodeScalars.contains(where: { $0.value < 0x20 })
+    else { throw .candidate }
     let words = rest.words
     guard words.count >= 8, words.count % 2 == 0, words[0].utf8.count <= 32,
       let component = UInt16(words[1]), (1...256).contains(component), let priority = UInt32(words[3]),

@@ -17,6 +17,14 @@ struct ICECandidateTests {
     #expect(try ICECandidate(parsing: String(decoding: text.utf8.dropFirst(10), as: UTF8.self)).text == text)
   }
 
+  /// Found by fuzzing: the limit counted what stands before the candidate.
+  @Test func theLongestComesOutTheSame() throws {
+    let start = "1 1 udp 1 192.0.2.1 1 typ host a "
+    let longest = start + String(repeating: "b", count: ICECandidate.maximumSize - start.utf8.count)
+    #expect(try ICECandidate(parsing: ICECandidate(parsing: longest).text).value == longest)
+    #expect(throws: SDPError.candidate) { try ICECandidate(parsing: longest + "b") }
+  }
+
   @Test func values() throws {
     let candidate = try ICECandidate(
       parsing:
