@@ -14,6 +14,9 @@ struct Publication {
   var iceServers: [OpenTokProtocol.ICEServer] = []
   /// Peers whose path is lost and that need a new offer as soon as signalling is there.
   var awaitingRestart: Set<PeerAddress> = []
+  /// Peers that have such an offer and have not answered yet. They get no second one: an answer does not say
+  /// which offer it is for.
+  var restarting: Set<PeerAddress> = []
   var hasSpeaker: Bool
   /// What the server was last told of each channel. Its echo, which changes the stream, comes later than the
   /// next switch may.
@@ -248,15 +251,15 @@ extension Session {
 
   func answerReceived(_ peer: PeerAddress, _ sdp: String) {
     guard let peers = publications[peer.streamID]?.peers else { return }
+    forgetRestart(peer)
     NetworkActor.perform { peers.setAnswer(sdp, from: peer) }
   }
 
   func subscriberLeft(_ streamID: String, _ subscriberID: String) {
-    guard var publication = publications[streamID] else { return }
+    guard let publication = publications[streamID] else { return }
     let peer = PeerAddress(
       streamID: streamID, subscriberID: subscriberID, peerID: nil, sourceStreamID: nil)
-    publication.awaitingRestart = publication.awaitingRestart.filter { !$0.matches(peer) }
-    publications[streamID] = publication
+    forgetRestart(peer)
     let peers = publication.peers
     NetworkActor.perform { peers.remove(matching: peer) }
   }
@@ -276,7 +279,8 @@ extension Session {
       if state == .disconnected || state == .failed { restartPath(peer) }
     case .failed(_, .mediaTimedOut(let limit)):
       emit(.warning("a subscriber of ours has been silent for \(limit)"))
-    case .failed(_, let error):
+    case .failed(let peer, let error):
+      forgetRestart(peer)
       emit(.error(.publisherFailed(error.openTokStage, detail: error.text)))
     case .connected, .closed, .answer, .firstVideoFrame, .firstAudioFrame:
       break
@@ -302,13 +306,24 @@ extension Session {
 
   /// The path to a subscriber is lost: it gets a new offer, as soon as there is a way to send it.
   func restartPath(_ peer: PeerAddress) {
-    guard let publication = publications[peer.streamID] else { return }
+    guard let publication = publications[peer.streamID], !publication.restarting.contains(peer) else {
+      return
+    }
     guard machine?.state == .connected else {
       publications[peer.streamID]?.awaitingRestart.insert(peer)
       return
     }
+    publications[peer.streamID]?.restarting.insert(peer)
     let peers = publication.peers
     NetworkActor.perform { peers.restartICE(peer) }
+  }
+
+  /// It has answered, or there is nobody left to answer.
+  private func forgetRestart(_ peer: PeerAddress) {
+    guard var publication = publications[peer.streamID] else { return }
+    publication.awaitingRestart = publication.awaitingRestart.filter { !$0.matches(peer) }
+    publication.restarting = publication.restarting.filter { !$0.matches(peer) }
+    publications[peer.streamID] = publication
   }
 
   func signallingIsBack() {

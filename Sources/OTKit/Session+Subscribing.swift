@@ -270,6 +270,9 @@ extension Session {
     case .firstVideoFrame(let streamID):
       emit(.firstVideoFrame(streamID: streamID, sinceStart: sinceStart))
     case .firstAudioFrame(let streamID):
+      // Once, however often the subscription was made again.
+      let subscription = subscriptions.values.first { $0.subscriber.streamID == streamID }
+      guard subscription?.subscriber.isFirstSound() == true else { return }
       emit(.firstAudioFrame(streamID: streamID, sinceStart: sinceStart))
     case .offer:
       break

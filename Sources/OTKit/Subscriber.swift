@@ -14,6 +14,7 @@ public final class Subscriber: Sendable {
     var receiver: AudioReceiver
     /// Unsubscribed; it is not to be tried again.
     var isEnded = false
+    var hasBeenHeard = false
     weak var session: Session?
   }
 
@@ -70,6 +71,14 @@ public final class Subscriber: Sendable {
   package func setRenderer(_ renderer: (any VideoRenderer)?) { first.renderer.withLock { $0 = renderer } }
 
   var receiver: AudioReceiver { state.withLock { $0.receiver } }
+
+  /// True once.
+  func isFirstSound() -> Bool {
+    state.withLock { state in
+      defer { state.hasBeenHeard = true }
+      return !state.hasBeenHeard
+    }
+  }
 
   private var session: Session? { state.withLock { $0.session } }
 

@@ -2,6 +2,7 @@ import Base
 import OTKit
 import OpenTokProtocol
 import SessionServer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -22,7 +23,17 @@ import Testing
     #expect(streamA.videoDimensions?.width == 320)
     let subscriber = try await b.session.subscribe(to: streamA)
     try await a.session.subscribe(to: streamB)
+    let pictures = Mutex<[Int]>([])
+    subscriber.onPicture { picture in
+      let brightest = picture.withPlanes { y, u, v in
+        u.width == 160 && v.height == 120 ? Int(y.bytes.max() ?? 0) : 0
+      }
+      pictures.withLock { $0.append(picture.width * 1000 + brightest) }
+    }
     try await b.seesAndHears(streamA.id, tone: 440)
+    // A test pattern is not dark.
+    #expect(pictures.withLock { $0 }.contains { $0 > 320_150 })
+    subscriber.onPicture(nil)
     try await a.seesAndHears(streamB.id, tone: 880)
     for participant in [a, b] {
       for name in ["subscriberConnected", "firstVideoFrame", "firstAudioFrame", "publisherStreamCreated"] {
@@ -78,6 +89,7 @@ import Testing
       if case .connectionDestroyed(let connection, .clientDisconnected) = event { connection } else { nil }
     }
     #expect(left.data == "Bob")
+    try await b.waitFor("its own end") { $0.name == "sessionDisconnected" ? true : nil }
     #expect(b.events.last?.name == "sessionDisconnected")
     #expect(
       !(a.events + b.events).contains { ["subscriberDisconnected", "warning", "error"].contains($0.name) })
