@@ -55,11 +55,13 @@ final class ICETransport {
   private var niceAgent: OpaquePointer { OpaquePointer(agent) }
 
   /// - Parameters:
-  ///   - isControlling: the side that made the offer (RFC 8445, 6.1.1).
+  ///   - isControlling: the side that made the offer, or faces an ICE-lite agent (RFC 8445, 6.1.1).
+  ///   - isLite: answers checks and makes none.
   ///   - received: called with each datagram that is not ICE's own; its memory may be written to and is
   ///     valid during the call only.
   init(
-    configuration: Configuration, generation: Int = 0, isControlling: Bool, events: @escaping (Event) -> Void,
+    configuration: Configuration, generation: Int = 0, isControlling: Bool, isLite: Bool = false,
+    events: @escaping (Event) -> Void,
     received: @escaping (UnsafeMutableRawBufferPointer, Instant) -> Void
   ) throws(PeerError) {
     let options = NiceAgentOption(
@@ -72,6 +74,7 @@ final class ICETransport {
     otchat_set_boolean(object, "upnp", 0)  // 200 ms of waiting for routers that do not answer
     otchat_set_boolean(object, "ice-tcp", 0)
     otchat_set_uint(object, "idle-timeout", 2000)  // ms from the last failed check to `failed`
+    otchat_set_boolean(object, "full-mode", isLite ? 0 : 1)
     otchat_set_boolean(object, "controlling-mode", isControlling ? 1 : 0)
     otchat_set_boolean(object, "force-relay", configuration.relayOnly ? 1 : 0)
     let stream = nice_agent_add_stream(agent, 1)

@@ -76,7 +76,7 @@ extension PeerConnection {
       transport = nextICE ?? ice
     } else {
       isNew = true
-      transport = try makeICE(isControlling: false)
+      transport = try makeICE(isControlling: answer.transport.isLite)
       if ice == nil || phase != .connected {
         ice?.close()
         ice = transport

@@ -9,6 +9,8 @@ struct RemoteTransport: Sendable, Equatable {
   var role: DTLSTransport.Role
   var candidates: [ICECandidate]
   var endOfCandidates: Bool
+  /// Answers checks but makes none, as media servers do: then we decide (RFC 8445, 6.1.1).
+  var isLite: Bool
 
   /// - Parameters:
   ///   - index: of the section.
@@ -28,6 +30,7 @@ struct RemoteTransport: Sendable, Equatable {
     self.password = password
     fingerprints = transport.fingerprints
     candidates = description.media[index].candidates
+    isLite = description.has("ice-lite")
     endOfCandidates = description.media[index].endOfCandidates || description.has("end-of-candidates")
   }
 

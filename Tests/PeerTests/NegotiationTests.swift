@@ -100,6 +100,13 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
     #expect(try MediaAnswer(to: offer).description(local).media.map(\.isRejected) == [false, true])
   }
 
+  @Test func iceLiteIsNoticed() throws {
+    var offer = makeOffer().description(local)
+    #expect(try MediaAnswer(to: offer).transport.isLite == false)
+    offer.append(attribute: "ice-lite")
+    #expect(try MediaAnswer(to: offer).transport.isLite)
+  }
+
   @Test func roleFollowsTheOffer() throws {
     var offer = makeOffer(video: false).description(local)
     for (setup, role) in [("active", DTLSTransport.Role.server), ("passive", .client), ("actpass", .client)] {

@@ -337,6 +337,65 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
     try await eventually("gone") { connection == nil }
   }
 
+  /// Answers checks and makes none: the answering side has to choose the path.
+  @Test func aServerWithIceLiteIsReached() async throws {
+    let subscriber = Party()
+    let certificate = try Certificate()
+    let offer = MediaOffer(
+      audio: true, video: false, streamID: "s", cname: "c", random: &Self.random)
+    var packets = 0
+    var secure: SecureTransport?
+    let server = try ICETransport(
+      configuration: .init(includesLoopback: true), isControlling: false, isLite: true,
+      events: { event in
+        if case .candidate(let candidate) = event {
+          subscriber.connection?.addRemoteCandidate(candidate, sdpMid: "0", sdpMLineIndex: 0)
+        }
+      }, received: { datagram, now in secure?.receive(datagram, at: now) })
+    secure = SecureTransport(
+      certificate: certificate, transmit: { server.send($0) }, events: { _ in },
+      packets: { _, _ in packets += 1 })
+    var description = offer.description(
+      LocalTransport(
+        sessionID: 1, version: 1, userFragment: server.userFragment, password: server.password,
+        fingerprint: certificate.fingerprint))
+    description.append(attribute: "ice-lite")
+    let answer = try SessionDescription(
+      parsing: try #require(subscriber.connection).answer(toOffer: description.serialized()))
+    let remote = try #require(answer.transport(ofMedium: 0))
+    #expect(server.setRemote(userFragment: remote.usernameFragment ?? "", password: remote.password ?? ""))
+    secure?.start(role: .server, fingerprints: remote.fingerprints, limit: .seconds(10))
+    try server.gather()
+    try await eventually("connected", state: { subscriber.state }) { !subscriber.connected.isEmpty }
+    subscriber.connection?.close()
+    try await eventually("goodbye") { packets > 0 }
+    server.close()
+  }
+
+  private static var random = SeededGenerator(seed: 9)
+
+  @Test func closedConnectionsGiveTheirSocketsBack() async throws {
+    func sockets() -> Int {
+      (0..<1024).count { descriptor in
+        var kind: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(Int32(descriptor), SOL_SOCKET, SO_TYPE, &kind, &size) == 0
+          && kind == Int32(SOCK_DGRAM.rawValue)
+      }
+    }
+    var parties: [Party] = []
+    for _ in 0..<20 {
+      let party = Party()
+      _ = try #require(party.connection).offer(audio: true, video: true, streamID: "s")
+      parties.append(party)
+    }
+    let open = sockets()
+    #expect(open >= 20)
+    for party in parties { party.connection?.close() }
+    // Other tests open and close theirs meanwhile, far fewer than these.
+    try await eventually("closed", state: { "\(open) \(sockets())" }) { sockets() <= open - 20 }
+  }
+
   @Test func eventReceiverMayClose() async throws {
     let call = Call()
     try await call.connect()
