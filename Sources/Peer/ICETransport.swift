@@ -64,8 +64,10 @@ final class ICETransport {
     events: @escaping (Event) -> Void,
     received: @escaping (UnsafeMutableRawBufferPointer, Instant) -> Void
   ) throws(PeerError) {
+    let lite = isLite ? NICE_AGENT_OPTION_LITE_MODE : NICE_AGENT_OPTION_NONE
     let options = NiceAgentOption(
-      rawValue: NICE_AGENT_OPTION_ICE_TRICKLE.rawValue | NICE_AGENT_OPTION_CONSENT_FRESHNESS.rawValue)
+      rawValue: NICE_AGENT_OPTION_ICE_TRICKLE.rawValue | NICE_AGENT_OPTION_CONSENT_FRESHNESS.rawValue
+        | lite.rawValue)
     guard
       let agent = nice_agent_new_full(
         NetworkThread.shared.context.pointer, NICE_COMPATIBILITY_RFC5245, options)
@@ -74,7 +76,6 @@ final class ICETransport {
     otchat_set_boolean(object, "upnp", 0)  // 200 ms of waiting for routers that do not answer
     otchat_set_boolean(object, "ice-tcp", 0)
     otchat_set_uint(object, "idle-timeout", 2000)  // ms from the last failed check to `failed`
-    otchat_set_boolean(object, "full-mode", isLite ? 0 : 1)
     otchat_set_boolean(object, "controlling-mode", isControlling ? 1 : 0)
     otchat_set_boolean(object, "force-relay", configuration.relayOnly ? 1 : 0)
     let stream = nice_agent_add_stream(agent, 1)

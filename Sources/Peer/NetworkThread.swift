@@ -23,6 +23,12 @@ final class NetworkThread: SerialExecutor {
   private let work = Lock<[Work]>([])
 
   private init() {
+    // What the libraries complain about goes to our log, not over the picture in the terminal.
+    g_log_set_default_handler(
+      { domain, _, message, _ in
+        guard let message else { return }
+        Log.info(domain.map { String(cString: $0) } ?? "glib", String(cString: message))
+      }, nil)
     context = NetworkThreadContext()
     context.attachWakeSource { NetworkThread.shared.drain() }
     let context = context

@@ -33,8 +33,8 @@ extension PeerConnection {
   }
 
   private func describe(_ offer: MediaOffer, _ transport: ICETransport) throws(PeerError) -> String {
-    isAwaitingAnswer = true
-    wait(for: .answerTimedOut(after: configuration.limit))
+    unanswered += 1
+    expect(.answerTimedOut(after: configuration.limit))
     let description = offer.description(localTransport(transport))
     try transport.gather()
     return description.serialized()
@@ -42,9 +42,11 @@ extension PeerConnection {
 
   /// The other side's answer to our last offer.
   package func setAnswer(_ sdp: String) throws(PeerError) {
-    guard let mediaOffer, isAwaitingAnswer, phase != .ended else { throw .wrongState("no offer to answer") }
+    guard let mediaOffer, unanswered > 0, phase != .ended else { throw .wrongState("no offer to answer") }
     let outcome = try mediaOffer.outcome(of: try Self.parse(sdp))
-    isAwaitingAnswer = false
+    unanswered -= 1
+    // To an offer that was followed by another, or a restart that was given up.
+    if unanswered > 0 || (phase == .connected && nextICE == nil) { return }
     // Any other certificate is somebody else, or the same peer started anew, to whom we must offer anew.
     if let remote, !remote.hasSameAssociation(as: outcome.transport) {
       throw .invalidDescription("the fingerprint has changed")
@@ -123,7 +125,7 @@ extension PeerConnection {
   /// A candidate of the other side, `candidate:…`; what cannot be read or used is ignored.
   package func addRemoteCandidate(_ candidate: String, sdpMid: String?, sdpMLineIndex: Int?) {
     guard phase != .ended, let candidate = try? ICECandidate(parsing: candidate) else { return }
-    if let remote, !isAwaitingAnswer || candidate["ufrag"] == remote.userFragment {
+    if let remote, unanswered == 0 || candidate["ufrag"] == remote.userFragment {
       guard candidate["ufrag"].map({ $0 == remote.userFragment }) ?? true else { return }
       (nextICE ?? ice)?.addRemoteCandidate(candidate)
     } else if pendingCandidates.count < Self.maximumPendingCandidates {
@@ -132,6 +134,11 @@ extension PeerConnection {
   }
 
   // MARK: Both
+
+  /// What has to come next: while connecting within the limit; later only media has to go on.
+  private func expect(_ expiry: PeerError) {
+    if phase == .connected { restarted = MonotonicClock.now() } else { wait(for: expiry) }
+  }
 
   private static func parse(_ sdp: String) throws(PeerError) -> SessionDescription {
     do {
@@ -169,7 +176,7 @@ extension PeerConnection {
       guard ice.setRemote(userFragment: transport.userFragment, password: transport.password) else {
         throw .invalidDescription("libnice refuses ice-ufrag or ice-pwd")
       }
-      wait(for: .iceTimedOut(after: configuration.limit))
+      expect(.iceTimedOut(after: configuration.limit))
     }
     for candidate in transport.candidates { ice.addRemoteCandidate(candidate) }
     let pending = pendingCandidates
@@ -213,7 +220,8 @@ extension PeerConnection {
         ice?.close()
         ice = nextICE
         nextICE = nil
-      case .failed: return giveUpRestart(.iceFailed)
+        restarted = nil
+      case .failed: return  // `watch` gives it up
       default: return
       }
     }
@@ -222,10 +230,8 @@ extension PeerConnection {
     case .connected, .completed:
       setICEState(state == .connected ? .connected : .completed)
       pathOpened()
-    case .failed where phase == .connected:
-      setICEState(.failed)
-      // The owner may restart ICE now.
-      if nextICE == nil { wait(for: .consentLost) }
+    // Consent is lost, not yet the connection: `watch` counts the silence.
+    case .failed where phase == .connected: setICEState(.disconnected)
     case .failed: fail(.iceFailed)
     case .new, .closed: break
     }

@@ -35,6 +35,11 @@ package final class PeerConnection {
     package var includesLoopback = false
     /// For each stage: the answer, ICE, DTLS, the first packet.
     package var limit = Duration.seconds(15)
+    /// Once connected: silence of the other side after which the path counts as lost. Every peer reports
+    /// more often, even one that is muted (RFC 3550, 6.2).
+    package var silenceLimit = Duration.seconds(7)
+    /// Once connected: how long the other side may be silent, restarts of ICE included.
+    package var interruptionLimit = Duration.seconds(60)
     /// Bits per second that sending never exceeds.
     package var maximumBitrate = 2_500_000
 
@@ -55,17 +60,20 @@ package final class PeerConnection {
 
   /// Candidates that come before the description they belong to are kept this far.
   static let maximumPendingCandidates = 64
-  /// Every peer reports more often, even one that is muted (RFC 3550, 6.2).
-  private static let maximumSilence = Duration.seconds(7)
+  /// libnice gives up its checks before that; then only another restart can find a path.
+  private static let restartLimit = Duration.seconds(8)
 
   let configuration: Configuration
   private let handle: (PeerEvent) -> Void
   var phase = Phase.new
   private(set) var iceState = ICEState.new
+  /// Closed, failed, or closed by the other side: of no more use.
+  package var hasEnded: Bool { phase == .ended }
 
   // Negotiation
   var mediaOffer: MediaOffer?
-  var isAwaitingAnswer = false
+  /// Offers of ours without an answer. The answer to an offer that was followed by another is of no use.
+  var unanswered = 0
   let sessionID = UInt64.random(in: 1...UInt64.max >> 1)
   var version: UInt64 = 0
   var remote: RemoteTransport?
@@ -77,6 +85,7 @@ package final class PeerConnection {
   var ice: ICETransport?
   /// A restart that has no path yet; until it has, `ice` carries on.
   var nextICE: ICETransport?
+  var restarted: Instant?
   var generations = 0
   var secure: SecureTransport?
   /// Whether a retransmission repeats a packet number (no RTX), which AES-GCM must never see.
@@ -93,6 +102,8 @@ package final class PeerConnection {
   private var limitTimer: NetworkTimer?
   private var watchTimer: NetworkTimer?
   private var expiry: PeerError?
+  /// When the present path was opened: silence before it does not count.
+  private var opened = Instant.zero
 
   /// - Parameter events: called on the network thread; nothing is called after `close`.
   package init(configuration: Configuration, events: @escaping (PeerEvent) -> Void) {
@@ -239,15 +250,12 @@ package final class PeerConnection {
 
   /// A path has been found.
   func pathOpened() {
-    guard let remote, let secure else { return }
-    if phase == .connecting {
-      wait(for: nil)
-      secure.start(
-        role: remote.role, fingerprints: remote.fingerprints, repeatsPackets: repeatsPackets,
-        limit: configuration.limit)
-    } else if case .iceTimedOut = expiry {
-      wait(for: nil)
-    }
+    opened = MonotonicClock.now()
+    guard phase == .connecting, let remote, let secure else { return }
+    wait(for: nil)
+    secure.start(
+      role: remote.role, fingerprints: remote.fingerprints, repeatsPackets: repeatsPackets,
+      limit: configuration.limit)
   }
 
   // MARK: Limits
@@ -261,36 +269,40 @@ package final class PeerConnection {
   private func expire() {
     guard let error = expiry else { return }
     expiry = nil
-    switch error {
-    case .mediaTimedOut:
+    if case .mediaTimedOut = error {
       if secure?.packetsReceived == 0 { emit(.failed(error)) }
-    case .iceTimedOut, .answerTimedOut: giveUpRestart(error)
-    default: fail(error)
+    } else {
+      fail(error)
     }
   }
 
-  /// The old path, if it still works, goes on without the new one.
-  func giveUpRestart(_ error: PeerError) {
-    guard phase == .connected, nextICE != nil, iceState != .failed else { return fail(error) }
-    Log.warning("peer", "ICE restart: \(error)")
-    isAwaitingAnswer = false
-    wait(for: nil)
-    nextICE?.close()
-    nextICE = nil
-  }
-
-  /// Tells the owner when the other side has fallen silent, long before ICE gives it up.
+  /// Tells the owner when the other side has fallen silent, long before ICE gives it up, and again when a
+  /// restart was in vain.
   private func watch() {
     guard phase == .connected else { return }
     let now = MonotonicClock.now()
-    watchTimer?.set(now + .seconds(1))
-    guard let last = secure?.lastReceived else { return }
-    let isSilent = now - last > Self.maximumSilence
+    watchTimer?.set(now + configuration.silenceLimit / 7)
+    let silence = now - max(secure?.lastReceived ?? .zero, opened)
+    if silence > configuration.interruptionLimit { return fail(.consentLost) }
+    let isSilent = silence > configuration.silenceLimit
+    if let restarted, nextICE != nil, now - restarted > Self.restartLimit {
+      giveUpRestart(isSilent: isSilent)
+    }
     if isSilent, iceState == .connected || iceState == .completed {
       setICEState(.disconnected)
     } else if !isSilent, iceState == .disconnected {
       setICEState(.connected)
     }
+  }
+
+  /// The old path, if it works again, goes on without the new one; if not, the owner may try once more.
+  func giveUpRestart(isSilent: Bool) {
+    nextICE?.close()
+    nextICE = nil
+    restarted = nil
+    guard isSilent else { return }
+    iceState = .disconnected
+    emit(.iceStateChanged(.disconnected, local: ice?.selectedPair?.local, remote: ice?.selectedPair?.remote))
   }
 
   // MARK: The end

@@ -5,8 +5,8 @@ package enum PeerEvent: Sendable {
   /// For the other side, by signalling: `candidate:…`.
   case localCandidate(candidate: String, sdpMid: String?, sdpMLineIndex: Int)
   case gatheringComplete
-  /// The path's state; each end as `type address:port` once there is one. On `failed` after `connected`
-  /// the offering side may restart ICE; if no new path is found within the limit, the connection ends.
+  /// The path's state; each end as `type address:port` once there is one. At `disconnected` the offering
+  /// side should restart ICE; it comes again when that was in vain, until `interruptionLimit` has passed.
   case iceStateChanged(PeerConnection.ICEState, local: String?, remote: String?)
   /// Media can flow; what was agreed on, such as `DTLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384 aeadAES128GCM`.
   case connected(String)

@@ -66,6 +66,30 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
     }
   }
 
+  /// A short version of what the fuzzer does for hours.
+  @Test func damagedDescriptionsDoNotTrap() throws {
+    var generator = SeededGenerator(seed: 11)
+    for path in recorded {
+      let original = Array(try text(path).utf8)
+      for _ in 0..<30 {
+        var damaged = original
+        for _ in 0..<Int.random(in: 1...6, using: &generator) {
+          let start = Int.random(in: 0..<damaged.count, using: &generator)
+          let end = min(damaged.count, start + Int.random(in: 1...12, using: &generator))
+          switch UInt8.random(in: 0..<4, using: &generator) {
+          case 0: damaged.removeSubrange(start..<end)
+          case 1: damaged.insert(contentsOf: Array(damaged[start..<end]), at: start)
+          case 2: for index in start..<end { damaged[index] = .random(in: 0...255, using: &generator) }
+          default:
+            let digits = "99999999999999999999999".utf8.prefix(end - start)
+            damaged.replaceSubrange(start..<end, with: digits)
+          }
+        }
+        damaged.withUnsafeBytes { NegotiationFuzz.run($0) }
+      }
+    }
+  }
+
   @Test func receivesWhatChromiumSends() throws {
     let answer = try MediaAnswer(to: try recorded("chromium156-default-gumdata"))
     #expect(answer.streams.map(\.kind) == [.audio, .video])

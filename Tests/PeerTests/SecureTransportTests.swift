@@ -50,7 +50,7 @@ private final class Link {
     }
   }
 
-  func start(limit: Duration = .seconds(25), leftFingerprint: Fingerprint? = nil) {
+  func start(limit: Duration = .seconds(30), leftFingerprint: Fingerprint? = nil) {
     right.transport?.start(
       role: .server, fingerprints: [leftFingerprint ?? certificates.0.fingerprint], limit: limit)
     left.transport?.start(role: .client, fingerprints: [certificates.1.fingerprint], limit: limit)
@@ -66,7 +66,7 @@ private let certificates: (Certificate, Certificate) = {
 @NetworkActor private func connectedLink() async throws -> Link {
   let link = Link(left: certificates.0, right: certificates.1)
   link.start()
-  try await eventually(within: .seconds(25), "handshake") { link.areConnected }
+  try await eventually("handshake") { link.areConnected }
   return link
 }
 
@@ -114,7 +114,7 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
     let link = Link(left: certificates.0, right: certificates.1)
     link.passes = { _, number in !lost.contains(number) }
     link.start()
-    try await eventually(within: .seconds(25), "handshake") { link.areConnected }
+    try await eventually("handshake") { link.areConnected }
   }
 
   /// Chromium's ClientHello, with a post-quantum key share, needs two datagrams.
@@ -139,7 +139,7 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
       return isReversed ? parts.reversed() : parts
     }
     link.start()
-    try await eventually(within: .seconds(25), "handshake") { link.areConnected }
+    try await eventually("handshake") { link.areConnected }
     #expect(number >= 42)
   }
 
@@ -150,7 +150,7 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
     link.passes = { _, _ in UInt8.random(in: 0..<100, using: &generator) >= 30 }
     link.start()
     try await eventually(
-      within: .seconds(25), "handshake", state: { "sent \(link.left.sent.count) \(link.right.sent.count)" }
+      "handshake", state: { "sent \(link.left.sent.count) \(link.right.sent.count)" }
     ) {
       link.areConnected
     }
@@ -163,11 +163,11 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
       !fromLeft || number == 0 || link?.left.sent[number].dropFirst(13).first != 1
     }
     link.left.transport?.start(
-      role: .client, fingerprints: [certificates.1.fingerprint], limit: .seconds(10))
+      role: .client, fingerprints: [certificates.1.fingerprint], limit: .seconds(30))
     await turn()
     link.right.transport?.start(
-      role: .server, fingerprints: [certificates.0.fingerprint], limit: .seconds(10))
-    try await eventually(within: .seconds(25), "handshake") { link.areConnected }
+      role: .server, fingerprints: [certificates.0.fingerprint], limit: .seconds(30))
+    try await eventually("handshake") { link.areConnected }
   }
 
   @Test func wrongFingerprintEndsBothSides() async throws {
@@ -268,7 +268,7 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
     }
     link.start()
     try await eventually(
-      within: .seconds(25), "handshake", state: { "\(link.left.events) \(link.right.events)" }
+      "handshake", state: { "\(link.left.events) \(link.right.events)" }
     ) {
       link.areConnected
     }
