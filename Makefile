@@ -25,6 +25,7 @@ test-unit: setup-test
 # Real processes, real browsers, an independent WebRTC stack.
 test-calls: setup-test build
 	Tests/run
+	Tests/browser/run
 
 lint:
 	scripts/setup build lint

@@ -1,7 +1,9 @@
+// Milliseconds.
 const CONNECT_TIMEOUT = 15000;
 const PING_AFTER = 2000;
 const RETRY_DELAY = 500;
 const RETRY_FOR = 60000;
+
 const REMEMBERED_TRANSACTIONS = 4096;
 
 /**

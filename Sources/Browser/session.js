@@ -168,11 +168,13 @@ class Session extends EventEmitter {
   }
 
   _reconnecting() {
+    if (!this.isConnected()) return; // while joining it is nobody's business
     this.currentState = 'reconnecting';
     this._emit('sessionReconnecting');
   }
 
   _reconnected() {
+    if (!this.isConnected()) return;
     this.currentState = 'connected';
     this._emit('sessionReconnected');
     for (const publisher of this._publishers) {

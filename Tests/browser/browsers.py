@@ -18,7 +18,7 @@ FIREFOX_PREFERENCES = {
 }
 CHROMIUM_FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-    "--disable-background-networking", "--disable-background-timer-throttling",
+    "--disable-background-networking", "--no-proxy-server", "--disable-background-timer-throttling",
     "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
     "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream",
     "--allow-loopback-in-peer-connection", "--autoplay-policy=no-user-gesture-required",

@@ -112,3 +112,23 @@ async def test_page_is_served(room):
     b = await room.open(f"{room.server.url}/test.html?room=served&source=pattern&name=Berta", "firefox")
     for page in (a, b):
         await page.until("(await report()).subscribers[0]?.framesDecoded > 5")
+
+
+async def test_page_asks_for_a_click_before_sound(room):
+    """Where the browser keeps sound back, the picture comes without it, and a button brings it."""
+    a = await room.join(name="Anna")
+    await a.until("(await report()).publishing")
+    b = await room.join(publish=0, join=0)
+    await b.js("""(() => {
+      const play = HTMLMediaElement.prototype.play;
+      HTMLMediaElement.prototype.play = function () {
+        const silent = this.muted || window.clicked;
+        return silent ? play.call(this) : Promise.reject(new DOMException('a click first', 'NotAllowedError'));
+      };
+      join();
+    })()""")
+    await b.until("document.getElementById('remedy').textContent === 'Play sound' && (await report()).subscribers[0]?.framesDecoded > 5")
+    video = "document.querySelector('.OT_subscriber video').muted"
+    assert await b.js(video) is True
+    await b.js("window.clicked = true, document.getElementById('remedy').click()")
+    await b.until(f"!{video} && document.getElementById('alert').hidden")

@@ -332,10 +332,12 @@ function decodeFrame(buffer) {
 
 // ---- rumor-socket
 
+// Milliseconds.
 const CONNECT_TIMEOUT = 15000;
 const PING_AFTER = 2000;
 const RETRY_DELAY = 500;
 const RETRY_FOR = 60000;
+
 const REMEMBERED_TRANSACTIONS = 4096;
 
 /**
@@ -2132,11 +2134,13 @@ class Session extends EventEmitter {
   }
 
   _reconnecting() {
+    if (!this.isConnected()) return; // while joining it is nobody's business
     this.currentState = 'reconnecting';
     this._emit('sessionReconnecting');
   }
 
   _reconnected() {
+    if (!this.isConnected()) return;
     this.currentState = 'connected';
     this._emit('sessionReconnected');
     for (const publisher of this._publishers) {
