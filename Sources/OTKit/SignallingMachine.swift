@@ -213,7 +213,7 @@ package struct SignallingMachine {
   }
 
   package mutating func received(_ bytes: [UInt8], at now: Instant) {
-    guard let frame = try? RumorFrame(decoding: bytes) else {
+    guard let frame = try? RumorFrame(decoding: bytes, maximumSize: RumorFrame.maximumServerSize) else {
       ignoredFrames += 1
       return
     }

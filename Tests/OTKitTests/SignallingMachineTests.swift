@@ -124,6 +124,21 @@ extension SignallingMachine.Action {
     #expect(rig.machine.muteOnEntry)
   }
 
+  @Test func entersASessionWithHundredsOfOthers() {
+    var rig = SignallingRig()
+    rig.machine.start(at: rig.now)
+    rig.machine.socketOpened(at: rig.now)
+    let data = String(repeating: "x", count: 1000)
+    let others = (0..<400).map { ConnectionInfo(id: "other-\($0)", creationTime: 2, data: data) }
+    let state = SessionState(id: "s", connections: others + [SignallingRig.ownInfo])
+    let frame = RumorFrame(
+      .status, headers: ["TRANSACTION-ID": rig.sent().last?.transactionID ?? "", "STATUS": "200"],
+      payload: state.json.serialized())
+    rig.machine.received(frame.encoded(), at: rig.now)
+    #expect(rig.machine.state == .connected)
+    #expect(rig.events().count == 402)
+  }
+
   @Test func waitsForItsOwnConnectionIfTheStateLacksIt() {
     var rig = SignallingRig()
     rig.machine.start(at: rig.now)
