@@ -131,7 +131,10 @@ import Testing
       }
       let frames = events(receiver).filter { if case .videoFrame(id, _) = $0 { true } else { false } }
       #expect(frames.count == 1)
-      #expect(receiver.statistics(at: now).inbound[0].ssrc == ssrc)
+      let statistics = receiver.statistics(at: now).inbound[0]
+      #expect(statistics.ssrc == ssrc)
+      // Counters go on.
+      #expect(statistics.framesReceived == turn + 1 && statistics.packetsReceived == turn + 1)
     }
   }
 
@@ -299,6 +302,23 @@ import Testing
     for second in 0..<6 { report(second, lost: Int32(second * 10), highest: UInt32(second * 100)) }
     let losses = events(session).compactMap { if case .packetLoss(let share) = $0 { share } else { nil } }
     #expect(abs((losses.last ?? 0) - 0.1) < 0.02)
+  }
+
+  @Test func withoutFeedbackLessAndLessIsSent() {
+    let call = SimulatedCall()
+    call.run(for: .seconds(4))
+    let before = call.a.statistics(at: call.now).availableOutgoingBitrate
+    call.bToA.conditions.isBlackedOut = true
+    call.run(for: .milliseconds(2500))
+    #expect(call.a.statistics(at: call.now).availableOutgoingBitrate <= before / 4)
+    call.bToA.conditions.isBlackedOut = false
+    call.run(for: .seconds(1))
+    #expect(call.a.statistics(at: call.now).availableOutgoingBitrate > before / 2)
+    // Nothing is sent, nothing is missed.
+    call.sendsVideo = false
+    call.sendsAudio = false
+    call.run(for: .seconds(10))
+    #expect(call.a.statistics(at: call.now).availableOutgoingBitrate > before / 2)
   }
 
   // MARK: Sending

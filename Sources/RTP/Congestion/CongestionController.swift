@@ -25,6 +25,10 @@ struct CongestionController: ~Copyable {
   /// How many times feedback has been missed.
   private var silences = 0
   private static let maximumSilence = Duration.seconds(1)
+  /// Sent since the last feedback.
+  private var unreported = 0
+  /// So many without feedback are no pause of ours.
+  private static let missedPackets = 20
   private var remoteEstimate: (bitrate: Int, at: Instant)?
   /// Nanoseconds of the receiver's clock.
   private var reference: (ticks: Int64, raw: Int32)?
@@ -48,6 +52,7 @@ struct CongestionController: ~Copyable {
     let number = nextNumber
     nextNumber += 1
     lastSent = now
+    unreported += 1
     history[Int(number % Int64(Self.historySize))] = SentPacket(
       number: number, time: now, size: size + Self.packetOverhead)
     return UInt16(truncatingIfNeeded: number)
@@ -63,6 +68,7 @@ struct CongestionController: ~Copyable {
     roundTripSample = nil
     lastFeedback = now
     silences = 0
+    unreported = 0
     for (offset, delta) in feedback.deltas.enumerated() {
       let number = first + Int64(offset)
       guard number > 0, number < nextNumber else {
@@ -122,7 +128,7 @@ struct CongestionController: ~Copyable {
 
   /// When the lack of feedback is to be noticed.
   var deadline: Instant? {
-    guard hasFeedback, let lastFeedback, let lastSent, lastSent > lastFeedback else { return nil }
+    guard hasFeedback, let lastFeedback, let lastSent, unreported >= Self.missedPackets else { return nil }
     return max(lastFeedback + Self.maximumSilence * (silences + 1), lastSent)
   }
 

@@ -45,11 +45,12 @@ final class ReceiveStream {
   func bind(ssrc: UInt32) {
     self.ssrc = ssrc
     statistics.ssrc = ssrc
+    statistics.packetsLost += reception?.packetsLost ?? 0
     reception = ReceptionStatistics(ssrc: ssrc, clockRate: configuration.kind.clockRate)
     timestamps = TimestampUnwrapper()
     senderClock = SenderClock()
     nack = configuration.nack && configuration.kind == .video ? NACKTracker() : nil
-    video = configuration.kind == .video ? VideoReceiver() : nil
+    video = configuration.kind == .video ? VideoReceiver(counters: video?.counters ?? .init()) : nil
   }
 
   func bind(rtxSSRC: UInt32) {

@@ -17,15 +17,22 @@ final class VideoReceiver {
   /// Timestamp and last packet of the key frame that is coming in.
   private(set) var arrivingKeyFrame: (timestamp: Int64, lastPacket: Instant)?
 
-  /// Counters for `InboundRTPStatistics`.
-  private(set) var framesReceived = 0
-  private(set) var keyFramesReceived = 0
-  private(set) var framesDropped = 0
-  private(set) var framesAssembledFromMultiplePackets = 0
-  private(set) var packetsDuplicated = 0
-  private(set) var jitterBufferDelay = 0.0
-  private(set) var jitterBufferTargetDelay = 0.0
-  private(set) var jitterBufferEmittedCount = 0
+  /// Goes on from one source to the next.
+  private(set) var counters: Counters
+
+  /// For `InboundRTPStatistics`.
+  struct Counters {
+    var framesReceived = 0
+    var keyFramesReceived = 0
+    var framesDropped = 0
+    var framesAssembledFromMultiplePackets = 0
+    var packetsDuplicated = 0
+    var jitterBufferDelay = 0.0
+    var jitterBufferTargetDelay = 0.0
+    var jitterBufferEmittedCount = 0
+  }
+
+  init(counters: Counters = Counters()) { self.counters = counters }
 
   /// No key frame has come yet.
   var needsKeyFrame: Bool { order.lastSequenceNumber == nil }
@@ -38,14 +45,14 @@ final class VideoReceiver {
     let outcome =
       payload.isEmpty ? assembler.insertPadding(packet) : assembler.insert(packet, payload: payload)
     switch outcome {
-    case .duplicate: packetsDuplicated += 1
+    case .duplicate: counters.packetsDuplicated += 1
     case .refused: break
     case .stored: noteProgress(packet, payload)
     case .completed(let frame):
       noteProgress(packet, payload)
-      framesReceived += 1
-      if frame.isKeyFrame { keyFramesReceived += 1 }
-      if frame.sequenceNumbers.count > 1 { framesAssembledFromMultiplePackets += 1 }
+      counters.framesReceived += 1
+      if frame.isKeyFrame { counters.keyFramesReceived += 1 }
+      if frame.sequenceNumbers.count > 1 { counters.framesAssembledFromMultiplePackets += 1 }
       timing.frameArrived(timestamp: frame.timestamp, at: frame.lastArrival)
       insert(frame)
     }
@@ -75,7 +82,7 @@ final class VideoReceiver {
     }
     waiting.insert(frame, at: index)
     if waiting.count > Self.maximumWaitingFrames {
-      framesDropped += 1
+      counters.framesDropped += 1
       waiting.removeFirst()
     }
   }
@@ -87,13 +94,13 @@ final class VideoReceiver {
       let frame = waiting[index]
       switch order.judge(frame, isPadding: { assembler.isPadding($0) }) {
       case .obsolete:
-        framesDropped += 1
+        counters.framesDropped += 1
         waiting.remove(at: index)
       case .waiting: index += 1
       case .decodable(let gap):
         let renderTime = timing.renderTime(timestamp: frame.timestamp, at: now)
         if gap, !frame.isKeyFrame, now < renderTime - Self.decodingMargin { return nil }
-        framesDropped += index
+        counters.framesDropped += index
         waiting.removeSubrange(0...index)
         return handOut(frame, renderTime: renderTime, at: now)
       }
@@ -117,9 +124,9 @@ final class VideoReceiver {
     assembler.discard(through: frame.sequenceNumbers.upperBound)
     waitingSince = newest > frame.sequenceNumbers.upperBound ? now : nil
     if frame.isKeyFrame { arrivingKeyFrame = nil }
-    jitterBufferDelay += max(0, (renderTime - frame.firstArrival).seconds)
-    jitterBufferTargetDelay += timing.targetDelay
-    jitterBufferEmittedCount += 1
+    counters.jitterBufferDelay += max(0, (renderTime - frame.firstArrival).seconds)
+    counters.jitterBufferTargetDelay += timing.targetDelay
+    counters.jitterBufferEmittedCount += 1
     return ReceivedVideoFrame(
       bytes: frame.bytes, isKeyFrame: frame.isKeyFrame, timestamp: frame.timestamp,
       arrival: frame.lastArrival, renderTime: renderTime)

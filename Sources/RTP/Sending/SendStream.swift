@@ -66,6 +66,15 @@ final class SendStream {
     return lastCapture.timestamp &+ UInt32(truncatingIfNeeded: ticks)
   }
 
+  /// Packets and payload octets of the source itself: RTX is another one.
+  var sentBySource: (packets: Int, octets: Int) {
+    guard rtxHeader != nil else { return (statistics.packetsSent, statistics.bytesSent) }
+    return (
+      statistics.packetsSent - statistics.retransmittedPacketsSent,
+      statistics.bytesSent - statistics.retransmittedBytesSent
+    )
+  }
+
   // MARK: Packets into the history
 
   /// The number of the packet, or nil if the frame is too large for one.

@@ -8,6 +8,7 @@ struct LipSync {
   private static let deadBand = 0.030
   private static let maximumStep = 0.040
   private static let maximumDelay = 1.0
+  private static let relaxation = 0.002
 
   /// From the earliest arrival of a picture to its showing.
   private(set) var videoDelay = 0.0
@@ -40,6 +41,9 @@ struct LipSync {
       } else if lag < -Self.deadBand {
         return setAudioDelay(audioDelay + min(-lag - Self.tolerance, Self.maximumStep))
       }
+    } else if lag < Self.tolerance, self.videoDelay > jitterDelay {
+      // In time, but later than need be.
+      self.videoDelay = max(jitterDelay, self.videoDelay - Self.relaxation)
     }
     return false
   }

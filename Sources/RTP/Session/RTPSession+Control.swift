@@ -171,10 +171,11 @@ extension RTPSession {
     var hasReport = false
     for stream in sendStreams {
       guard stream.statistics.packetsSent > 0, let timestamp = stream.timestamp(at: now) else { continue }
+      let sent = stream.sentBySource
       SenderReport(
         ssrc: stream.configuration.ssrc, ntpTime: ntpTime(at: now), rtpTimestamp: timestamp,
-        packetCount: UInt32(truncatingIfNeeded: stream.statistics.packetsSent),
-        octetCount: UInt32(truncatingIfNeeded: stream.statistics.bytesSent),
+        packetCount: UInt32(truncatingIfNeeded: sent.packets),
+        octetCount: UInt32(truncatingIfNeeded: sent.octets),
         blocks: hasReport ? [] : blocks
       ).write(to: &writer)
       hasReport = true

@@ -7,10 +7,10 @@ extension RTPSession {
     for stream in receiveStreams {
       var inbound = stream.statistics
       if let reception = stream.reception {
-        inbound.packetsLost = reception.packetsLost
+        inbound.packetsLost += reception.packetsLost
         inbound.jitter = reception.jitter / Double(reception.clockRate)
       }
-      if let video = stream.video {
+      if let video = stream.video?.counters {
         inbound.framesReceived = video.framesReceived
         inbound.keyFramesReceived = video.keyFramesReceived
         inbound.framesDropped = video.framesDropped
