@@ -25,12 +25,17 @@ package final class VP8Encoder {
     }
   }
 
+  /// A key frame after this time without pictures starts the rate control anew: at one picture a second it
+  /// has got used to a second's bits for each, and would flood the network with the key frame.
+  private static let pause = Duration.milliseconds(500)
+
   package private(set) var configuration: Configuration
   private var context = vpx_codec_ctx_t()  // libvpx keeps its address: only ever used as &context
   private var settings = vpx_codec_enc_cfg_t()
   private var isOpen = false
   private var layers: TemporalLayers
   private var firstCapture: Instant?
+  private var lastCapture: Instant?
   private var lastSlot: Int64 = -1
 
   package init(_ configuration: Configuration) throws(CodecError) {
@@ -59,7 +64,9 @@ package final class VP8Encoder {
     throws(CodecError) -> EncodedVideoFrame?
   {
     let time = time ?? frame.time
-    if frame.size != configuration.size {
+    let paused = lastCapture.map { time - $0 > Self.pause } ?? false
+    lastCapture = time
+    if frame.size != configuration.size || keyFrame && paused {
       configuration.size = frame.size
       close()
       try open()

@@ -12,6 +12,9 @@ final class FileVideoSource: VideoSource {
   private let timeline: MediaTimeline
   private let sleeper = Semaphore()
 
+  /// Pictures that were missed for longer than this are jumped over, not decoded.
+  private static let longestCatchUp = Duration.seconds(1)
+
   /// When the present round through the file began.
   private var origin: Instant?
   private var pending: (frame: UnsafeMutablePointer<AVFrame>, due: Instant)?
@@ -35,15 +38,17 @@ final class FileVideoSource: VideoSource {
       origin = timeline.start(at: now)
       return
     }
-    // Started again after a pause: what was missed is skipped, by whole rounds first.
-    if let duration = file.duration, !once {
-      let rounds = (now - origin).nanoseconds / max(1, duration.nanoseconds)
-      if rounds > 0 {
-        self.origin = origin + .nanoseconds(rounds * duration.nanoseconds)
-        pending = nil
-        _ = file.rewind()
-      }
+    // Started again after a pause: the sound has gone on meanwhile.
+    guard now - (origin + lastTime) > Self.longestCatchUp else { return }
+    pending = nil
+    var position = now - origin
+    if !once {
+      let length = max(file.duration ?? lastTime + file.meanFrameDuration, .milliseconds(1))
+      let rounds = position.nanoseconds / length.nanoseconds
+      self.origin = origin + .nanoseconds(rounds * length.nanoseconds)
+      position -= .nanoseconds(rounds * length.nanoseconds)
     }
+    _ = file.seek(to: position)
   }
 
   func next(until deadline: Instant) -> VideoSourceOutput {

@@ -113,11 +113,18 @@ final class MediaFile {
   }
 
   /// Back to the beginning. False if the file cannot do that.
-  func rewind() -> Bool {
+  func rewind() -> Bool { seek(to: .zero) }
+
+  /// To the last key frame that is not after `time`, counted from the file's beginning. False if the file
+  /// cannot do that.
+  func seek(to time: Duration) -> Bool {
     isDraining = false
     avcodec_flush_buffers(decoder.handle)
-    return avformat_seek_file(container.handle, index, .min, startTime, startTime, 0) >= 0
-      || av_seek_frame(container.handle, index, startTime, AVSEEK_FLAG_BACKWARD) >= 0
+    let offset = av_rescale_q(time.nanoseconds, AVRational(num: 1, den: 1_000_000_000), timeBase)
+    let (target, overflow) = startTime.addingReportingOverflow(offset)
+    guard !overflow else { return false }
+    return avformat_seek_file(container.handle, index, .min, target, target, 0) >= 0
+      || av_seek_frame(container.handle, index, target, AVSEEK_FLAG_BACKWARD) >= 0
   }
 }
 

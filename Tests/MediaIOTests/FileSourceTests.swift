@@ -60,6 +60,22 @@ private func fixture(_ name: String) throws -> String {
     }
   }
 
+  @Test(arguments: [false, true])
+  func pictureJumpsOverAPause(once: Bool) throws {
+    let source = try source("clip.webm", once: once)
+    // As if it had begun long ago: 3.3 s into looped rounds of 1 s, or behind the end.
+    let now = MonotonicClock.now()
+    source.start(at: now - .milliseconds(3_300))
+    source.start(at: now)
+    let begin = MonotonicClock.now()
+    guard case .frame(let frame) = source.next(until: begin + .seconds(2)) else {
+      #expect(once)
+      return
+    }
+    #expect(!once)
+    #expect((MonotonicClock.now() - frame.time).milliseconds < 200)
+  }
+
   @Test func coloursAndOddSizes() throws {
     for size in [
       VideoSize(width: 320, height: 240), VideoSize(width: 321, height: 239), .init(width: 64, height: 64),

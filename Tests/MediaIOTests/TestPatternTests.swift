@@ -70,6 +70,28 @@ import Testing
     if bitrate == 1_000_000 { #expect(quality.min() ?? 0 >= 35, "\(quality)") }
   }
 
+  @Test func keyFrameAfterAPauseIsNoFlood() throws {
+    let size = VideoSize(width: 640, height: 480)
+    let pattern = TestPattern(size: size, stream: 9)
+    let encoder = try VP8Encoder(.init(size: size, bitrate: 500_000, frameRate: 30))
+    func sizes(_ frames: Range<Int>) throws -> [Int] {
+      try frames.map { number in
+        let picture = pattern.draw(
+          number: UInt32(number), wallTime: wallTime(number), time: time(number))
+        return try encoder.encode(picture, keyFrame: number == frames.lowerBound)?.bytes.count ?? 0
+      }
+    }
+    let first = try sizes(0..<60)
+    for second in 2..<30 {
+      _ = try encoder.encode(.black(size, time: time(second * 30)), keyFrame: second == 2)
+    }
+    let again = try sizes(900..<960)
+    let limit = first[0] * 2
+    #expect(again[0] < limit, "\(first[0]), then \(again[0])")
+    let bitrate = again.reduce(0, +) * 8 / 2
+    #expect(bitrate < 650_000)
+  }
+
   @Test func flashLastsATenthOfASecond() {
     let pattern = TestPattern(size: VideoSize(width: 320, height: 240), stream: 0)
     for (offset, expected): (Int64, Bool) in [(0, true), (99_000, true), (100_000, false), (999_999, false)] {
