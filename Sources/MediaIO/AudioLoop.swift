@@ -46,6 +46,7 @@ enum AudioLoop {
         do {
           try sender.setSource(control.source?.source, at: due)
         } catch {
+          try? sender.setSource(SilenceSource(), at: due)
           engine.failed(error)
         }
       }

@@ -13,6 +13,7 @@ struct VideoEncodeLoop {
   /// What is repeated once a second instead of a source's pictures.
   private var still: VideoFrame?
   private var lastEncoded: Instant?
+  private var lastCapture: Instant?
 
   /// The interval of still pictures.
   private static let stillInterval = Duration.seconds(1)
@@ -41,9 +42,11 @@ struct VideoEncodeLoop {
       defer {
         control.source = nil
         control.keyFrame = false
+        control.isPosted = false
       }
       return control
     }
+    if control.isPosted { _ = pipeline.wake.wait(until: .zero) }
     if control.stopped { return false }
     if control.keyFrame { keyFrameWanted = true }
     bitrate = control.bitrate
@@ -124,6 +127,9 @@ struct VideoEncodeLoop {
     pipeline.renderer.withLock { $0 }?.render(frame)
     let begin = MonotonicClock.now()
     lastEncoded = begin
+    // A repeated picture may have taken the place of one that was due a little before.
+    let time = max(time, lastCapture.map { $0 + .milliseconds(1) } ?? time)
+    lastCapture = time
     let encoded: EncodedVideoFrame?
     do {
       let encoder = try self.encoder ?? makeEncoder(frame.size)

@@ -47,6 +47,8 @@ package final class VideoPublishPipeline: Sendable {
     var keyFrame = false
     var bitrate: Int
     var stopped = false
+    /// Whether `wake` has been posted since the thread looked.
+    var isPosted = false
   }
 
   /// A source on its way to the pipeline's thread.
@@ -130,7 +132,11 @@ package final class VideoPublishPipeline: Sendable {
   }
 
   private func change(_ body: (inout Control) -> Void) {
-    control.withLock { body(&$0) }
-    wake.post()
+    let posts = control.withLock { control in
+      body(&control)
+      defer { control.isPosted = true }
+      return !control.isPosted
+    }
+    if posts { wake.post() }
   }
 }
