@@ -52,13 +52,23 @@ let modules: [Target] =
   + module("Terminal", ["Base", "Codecs", "MediaIO", "CChafa", "CLinux"])
   + module("Participant", ["Base", "MediaIO", "OpenTokProtocol", "OTKit", "CLinux"])
 
+/// Built by `scripts/fuzz` only: it needs libFuzzer's `main`.
+let fuzzing: [Target] =
+  Context.environment["OTCHAT_FUZZ"] == nil
+  ? []
+  : [
+    .executableTarget(
+      name: "fuzz", dependencies: ["Base", "OpenTokProtocol", "Peer", "RTP", "SDP", "SessionServer"],
+      path: "Tests/Fuzz", exclude: ["Corpus"], swiftSettings: settings)
+  ]
+
 let package = Package(
   name: "otchat",
   products: [
     .executable(name: "otchat", targets: ["otchat"]),
     .library(name: "OTKit", targets: ["OTKit"]),
   ],
-  targets: libraries + modules + [
+  targets: libraries + modules + fuzzing + [
     .target(
       name: "TestSupport", dependencies: ["Base"], path: "Tests/TestSupport", resources: [.copy("Fixtures")],
       swiftSettings: settings),
