@@ -51,6 +51,7 @@ package struct HTTPClient: Sendable {
       await withCheckedContinuation { continuation in
         guard pending.begin(continuation) else { return }
         _ = MediaThread(name: "http") {
+          BrokenPipe.ignore()
           pending.finish(
             Result { () throws(OpenTokError) in
               try Transfer(self, pending).run(request, step: step)

@@ -19,8 +19,6 @@ extension Session {
   static let maximumFailures = 3
   /// How much later than the end of its media the end of a stream may be told.
   static let leavingGrace: Duration = .seconds(2)
-  /// Before a failed subscription is made again.
-  static let retryDelay: Duration = .seconds(1)
 
   // MARK: Subscribing
 
@@ -85,7 +83,7 @@ extension Session {
     subscriber.keyFrames.set(peer)
     subscriptions[id] = Subscription(
       subscriber: subscriber, peer: peer, wantsVideo: subscriber.isSubscribedToVideo, failures: failures)
-    watch(id, configuration.timeout, .signalling, "no offer came")
+    watch(id, configuration.offerTimeout, .signalling, "no offer came")
     do throws(OpenTokError) {
       try await request(step: .subscribing) {
         $0.createSubscriber(id: id, stream: stream)
@@ -142,8 +140,8 @@ extension Session {
       return giveUp(subscriber, .subscriberFailed(stage, detail: detail))
     }
     emit(.warning("receiving a stream failed (\(stage.rawValue)): \(detail); trying again"))
-    Task { [weak self] in
-      try? await Task.sleep(for: Self.retryDelay)
+    Task { [weak self, delay = configuration.retryDelay] in
+      try? await Task.sleep(for: delay)
       await self?.subscribeAgain(subscriber, failures: failures)
     }
   }
@@ -173,7 +171,10 @@ extension Session {
     _ = MediaThread(name: "unsubscribe") { subscriber.pipeline.stop() }
     guard state == .connected else { return }
     if let error { emit(.error(error)) }
-    emit(.subscriberDestroyed(streamID: subscriber.streamID, .networkDisconnected))
+    let isWanted = !subscriber.state.withLock { $0.isEnded }
+    emit(
+      .subscriberDestroyed(
+        streamID: subscriber.streamID, isWanted ? .networkDisconnected : .clientDisconnected))
   }
 
   // MARK: Switching

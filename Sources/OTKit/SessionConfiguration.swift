@@ -31,6 +31,10 @@ extension Session {
     public var audio: AudioOptions
     /// From when `sinceStart` in events counts.
     package var start = MonotonicClock.now()
+    /// For the publisher of a stream to make its offer.
+    package var offerTimeout: Duration = .seconds(10)
+    /// Before a failed subscription is made again.
+    package var retryDelay: Duration = .seconds(1)
 
     public init(
       apiURL: String? = nil, trust: TLSTrust = .system, timeout: Duration = .seconds(10),

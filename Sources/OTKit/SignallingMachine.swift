@@ -436,8 +436,10 @@ package struct SignallingMachine {
   mutating func dismissed(reason: String, at now: Instant) {
     send(RumorFrame(.disconnect, headers: [RumorFrame.Header.reconnect: ""]), at: now)
     actions.append(.closeSocket(code: 1000))
-    let error: OpenTokError? = reason == RaptorReason.forceDisconnected ? .forceDisconnected : nil
-    finish(.disconnected(reason: reason, error), failure: .forceDisconnected)
+    let error: OpenTokError =
+      reason == RaptorReason.forceDisconnected
+      ? .forceDisconnected : .connectionLost(detail: "the server ended it")
+    finish(.disconnected(reason: reason, error), failure: error)
   }
 
   private mutating func finish(_ event: SignallingEvent, failure: OpenTokError) {

@@ -64,6 +64,7 @@ final class WebSocketService: @unchecked Sendable {
     context = lws_create_context(&info)
     guard context != nil else { return }
     _ = MediaThread(name: "websocket") {
+      BrokenPipe.ignore()
       // Commands reach us through the callbacks of a virtual host, so there has to be one.
       let service = Self.shared
       _ = service.host(for: .system)

@@ -44,10 +44,10 @@ final class Participant: Sendable {
 
   var events: [SessionEvent] { record.withLock { $0 } }
 
-  init(_ server: Server, port: Int? = nil) {
-    session = Session(
-      apiKey: Server.key, sessionID: server.sessionID,
-      configuration: .init(apiURL: "http://127.0.0.1:\(port ?? server.server.port)"))
+  init(_ server: Server, port: Int? = nil, _ change: (inout Session.Configuration) -> Void = { _ in }) {
+    var configuration = Session.Configuration(apiURL: "http://127.0.0.1:\(port ?? server.server.port)")
+    change(&configuration)
+    session = Session(apiKey: Server.key, sessionID: server.sessionID, configuration: configuration)
     Task { [self] in
       for await event in session.events { record.withLock { $0.append(event) } }
     }
