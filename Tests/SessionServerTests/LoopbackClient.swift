@@ -4,7 +4,9 @@ import Glibc
 import Testing
 
 /// A plain TCP or TLS client, blocking with a time limit, that sees the very bytes.
-final class LoopbackClient {
+///
+/// Unchecked, as each is used by one thread at a time: a test, or a thread that the test waits for.
+final class LoopbackClient: @unchecked Sendable {
   let descriptor: Int32
   private var received: [UInt8] = []
   private var tls: OpaquePointer?
