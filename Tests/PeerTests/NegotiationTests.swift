@@ -71,7 +71,7 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
     var generator = SeededGenerator(seed: 11)
     for path in recorded {
       let original = Array(try text(path).utf8)
-      for _ in 0..<30 {
+      for _ in 0..<6 {
         var damaged = original
         for _ in 0..<Int.random(in: 1...6, using: &generator) {
           let start = Int.random(in: 0..<damaged.count, using: &generator)
