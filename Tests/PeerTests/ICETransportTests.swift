@@ -137,7 +137,7 @@ private final class Pair {
     try pair.start()
     pair.add("candidate:1 1 udp 1 127.0.0.1 9 typ host", to: pair.left)
     pair.left.transport?.endRemoteCandidates()
-    try await eventually(within: .seconds(9), "failed", state: { pair.state }) {
+    try await eventually("failed", state: { pair.state }) {
       pair.left.states.last == .failed
     }
   }

@@ -202,9 +202,9 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
         ],
         [0x80, 96, 0, 1] + [UInt8](repeating: 0, count: 40), [0x80, 200, 0, 1, 0, 0, 0, 0],
       ]
-      for _ in 0..<300 {
+      for _ in 0..<60 {
         datagrams.append(
-          (0..<Int.random(in: 1...1500, using: &generator)).map { _ in .random(in: 0...255, using: &generator)
+          (0..<Int.random(in: 1...200, using: &generator)).map { _ in .random(in: 0...255, using: &generator)
           })
       }
       for datagram in datagrams { stranger.send(datagram, to: candidate) }

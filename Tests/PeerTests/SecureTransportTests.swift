@@ -241,7 +241,7 @@ private func rtp(sequence: UInt16, source: UInt32 = 0x1234, payload: Int = 100) 
 
     var generator = SeededGenerator(seed: 7)
     for first in UInt8.min...UInt8.max {
-      for size in [1, 2, 12, 13, 14, 40, 600, 1500] {
+      for size in [1, 2, 12, 13, 40, 120] {
         var datagram = (0..<size).map { _ in UInt8.random(in: 0...255, using: &generator) }
         datagram[0] = first
         link.deliver(datagram, to: link.right)
