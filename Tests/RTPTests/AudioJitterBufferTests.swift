@@ -29,7 +29,7 @@ struct SimulatedListener {
   ///
   /// - Parameter isSpoken: whether packet `n` has sound (else nothing is sent: DTX).
   init(
-    _ link: SimulatedLink, packets: Int, minimumDelay: Duration = .zero,
+    _ link: SimulatedLink, packets: Int, hasFEC: Bool = true, minimumDelay: Duration = .zero,
     isSpoken: (Int) -> Bool = { _ in true }, change: (Int, inout SimulatedLink) -> Void = { _, _ in }
   ) {
     buffer.minimumDelay = minimumDelay
@@ -54,7 +54,8 @@ struct SimulatedListener {
           }
           buffer.insert(
             ReceivedAudioPacket(
-              bytes: [0x78] + [UInt8](repeating: 1, count: bytes.count - 9), sequenceNumber: Int64(number),
+              bytes: [0x78] + [UInt8](repeating: hasFEC ? 0x40 : 0, count: bytes.count - 9),
+              sequenceNumber: Int64(number),
               timestamp: Int64(index) * 960, arrival: now))
         }
         if (now.nanoseconds / 1_000_000) % 10 == 3 { tick(at: now) }
@@ -97,8 +98,12 @@ struct SimulatedListener {
     let listener = SimulatedListener(link(seed) { $0.loss = 0.05 }, packets: 1000)
     let recovered = listener.outputs.filter { if case .recoverFromNext = $0.output { true } else { false } }
     #expect((20...80).contains(recovered.count))
-    #expect(listener.concealedShare < 0.08)
+    #expect(listener.statistics.fecPacketsReceived == recovered.count)
+    #expect(listener.concealedShare < 0.02)
     #expect(listener.meanDelay < 0.06)
+    let without = SimulatedListener(link(seed) { $0.loss = 0.05 }, packets: 1000, hasFEC: false)
+    #expect(without.statistics.fecPacketsReceived == 0)
+    #expect(without.concealedShare > 0.025 && without.concealedShare < 0.09)
   }
 
   @Test func reorderedAndDuplicatedPacketsAreNoLoss() {
@@ -179,6 +184,15 @@ struct SimulatedListener {
     #expect(OpusPacket.samples([0x7B, 3]) == 2880)
     #expect(OpusPacket.samples([]) == nil)
     #expect(OpusPacket.samples([0x03]) == nil)
+  }
+
+  @Test func fecIsKnownByItsFlag() {
+    #expect(OpusPacket.hasFEC([0x78, 0x40]))  // hybrid, mono
+    #expect(!OpusPacket.hasFEC([0x78, 0x80]))  // voice, no FEC
+    #expect(OpusPacket.hasFEC([0x4C, 0x10]))  // SILK, stereo: in the side channel
+    #expect(OpusPacket.hasFEC([0x50, 0x20]))  // SILK, 40 ms
+    #expect(!OpusPacket.hasFEC([0xFC, 0xFF]))  // CELT
+    #expect(!OpusPacket.hasFEC([0x78]))
   }
 
   @Test func nothingThatArrivesStopsTheSound() {

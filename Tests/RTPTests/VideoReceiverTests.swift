@@ -73,7 +73,7 @@ import Testing
         receiver.insert(
           VideoFrameAssembler.Packet(
             sequenceNumber: packet.number, timestamp: packet.timestamp, marker: packet.marker,
-            arrival: now ?? start, isRepair: false), payload: $0)
+            arrival: now ?? start), payload: $0)
       }
       frames += drain(at: now ?? start)
     }
@@ -109,8 +109,7 @@ import Testing
       packet.payload.withUnsafeBytes {
         receiver.insert(
           .init(
-            sequenceNumber: packet.number, timestamp: 5, marker: packet.marker, arrival: start,
-            isRepair: false),
+            sequenceNumber: packet.number, timestamp: 5, marker: packet.marker, arrival: start),
           payload: $0)
       }
     }
@@ -250,8 +249,8 @@ import Testing
         packet.payload.withUnsafeBytes {
           receiver.insert(
             .init(
-              sequenceNumber: packet.number, timestamp: packet.timestamp, marker: true, arrival: arrival,
-              isRepair: false), payload: $0)
+              sequenceNumber: packet.number, timestamp: packet.timestamp, marker: true, arrival: arrival),
+            payload: $0)
         }
       }
       while let frame = receiver.next(at: arrival) { shown.append((frame.renderTime - start).milliseconds) }

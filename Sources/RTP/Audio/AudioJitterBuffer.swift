@@ -169,11 +169,13 @@ package struct AudioJitterBuffer {
     stalled = 0
     let samples = min(rest, lastSamples)
     nextTimestamp += Int64(samples)
-    countConcealment(samples)
-    if samples == rest, samples >= Self.tick {
+    if samples == rest, samples >= Self.tick, OpusPacket.hasFEC(first.bytes) {
       statistics.fecPacketsReceived += 1
+      statistics.totalSamplesReceived += samples
+      isConcealing = false
       return .recoverFromNext(first.bytes, samples: samples)
     }
+    countConcealment(samples)
     return .conceal(samples: samples)
   }
 
@@ -264,7 +266,7 @@ package struct AudioJitterBufferStatistics: Equatable, Sendable {
   package var concealmentEvents = 0
   package var insertedSamplesForDeceleration = 0
   package var removedSamplesForAcceleration = 0
-  /// Lost packets whose successor was there to take FEC from.
+  /// Packets used to recover the one before them: in-band FEC.
   package var fecPacketsReceived = 0
   /// Too late, or no Opus.
   package var packetsDiscarded = 0

@@ -18,7 +18,7 @@ struct AIMDRateControl {
   private var capacity = LinkCapacity()
   private var lastChange: Instant?
   private var lastDecrease: Instant?
-  private(set) var isStarting = true
+  private var isStarting = true
 
   init(initial: Int, minimum: Int, maximum: Int) {
     bitrate = Double(initial)

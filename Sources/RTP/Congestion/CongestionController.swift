@@ -32,8 +32,6 @@ struct CongestionController: ~Copyable {
   private var remoteEstimate: (bitrate: Int, at: Instant)?
   /// Nanoseconds of the receiver's clock.
   private var reference: (ticks: Int64, raw: Int32)?
-  /// The last feedback's shortest way there and back.
-  private(set) var roundTripSample: Duration?
 
   init(initial: Int, minimum: Int, maximum: Int) {
     delayBased = DelayBasedEstimator(initial: initial, minimum: minimum, maximum: maximum)
@@ -65,7 +63,6 @@ struct CongestionController: ~Copyable {
     var total = 0
     var lost = 0
     var outage = Outage()
-    roundTripSample = nil
     lastFeedback = now
     silences = 0
     unreported = 0
@@ -97,8 +94,6 @@ struct CongestionController: ~Copyable {
       } else {
         lost -= 1
       }
-      let trip = now - packet.time
-      roundTripSample = min(roundTripSample ?? trip, trip)
       delayBased.packetArrived(
         sendTime: Double(packet.time.nanoseconds) / 1e6, arrivalTime: Double(arrival) / 1e6, size: packet.size
       )

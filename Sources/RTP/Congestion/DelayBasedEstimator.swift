@@ -16,7 +16,6 @@ struct DelayBasedEstimator {
   var bitrate: Double { control.bitrate }
   var acknowledged: Double? { throughput.bitrate }
   var usage: TrendlineEstimator.Usage { trend.usage }
-  var isStarting: Bool { control.isStarting }
 
   /// - Parameters: in milliseconds, each by its own clock.
   mutating func packetArrived(sendTime: Double, arrivalTime: Double, size: Int) {

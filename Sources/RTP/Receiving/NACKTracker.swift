@@ -27,8 +27,6 @@ struct NACKTracker: ~Copyable {
   private var reorderTolerance = 0.0
   /// Packets given up since the last look: only a key frame can help.
   private(set) var hasGivenUp = false
-  /// The oldest missing packet's discovery.
-  var waitingSince: Instant? { missing.first?.noticed }
   var isEmpty: Bool { missing.isEmpty }
 
   /// What a packet's arrival says about earlier requests.
@@ -74,7 +72,7 @@ struct NACKTracker: ~Copyable {
     let sinceRequest = entry.firstRequest.map { now - $0 }
     // Never asked for, or too soon for an answer: it had been overtaken only.
     let isTooSoon = sinceRequest.map { $0 < (roundTripTime ?? .zero) / 2 } ?? true
-    if !(isRepair ?? !isTooSoon) {
+    guard isRepair ?? !isTooSoon else {
       let late = min((now - entry.noticed).seconds, Self.maximumReorderTolerance)
       reorderTolerance = max(late * 1.25, reorderTolerance)
       return Arrival()

@@ -10,8 +10,6 @@ struct AssembledFrame {
   var sequenceNumbers: ClosedRange<Int64>
   var firstArrival: Instant
   var lastArrival: Instant
-  /// Some packet of it had been lost first.
-  var wasRepaired: Bool
 }
 
 /// Collects the packets of a video stream and puts frames together, whatever their order of arrival.
@@ -24,8 +22,6 @@ struct VideoFrameAssembler: ~Copyable {
     var timestamp: Int64
     var marker: Bool
     var arrival: Instant
-    /// It came by RTX or after a NACK.
-    var isRepair: Bool
   }
 
   enum Outcome {
@@ -113,12 +109,10 @@ struct VideoFrameAssembler: ~Copyable {
     var size = 0
     var firstArrival = Instant(nanoseconds: .max)
     var lastArrival = Instant(nanoseconds: .min)
-    var wasRepaired = false
     while let entry = ring.metadata(first), let data = ring.packet(first) {
       size += data.count
       firstArrival = min(firstArrival, entry.packet.arrival)
       lastArrival = max(lastArrival, entry.packet.arrival)
-      wasRepaired = wasRepaired || entry.packet.isRepair
       if entry.startsFrame { break }
       first -= 1
     }
@@ -135,6 +129,6 @@ struct VideoFrameAssembler: ~Copyable {
       AssembledFrame(
         bytes: bytes, isKeyFrame: isKeyFrame, descriptor: start.descriptor,
         timestamp: start.packet.timestamp, sequenceNumbers: first...last, firstArrival: firstArrival,
-        lastArrival: lastArrival, wasRepaired: wasRepaired))
+        lastArrival: lastArrival))
   }
 }

@@ -5,12 +5,13 @@ import Base
 struct VideoPlayoutTiming: ~Copyable {
   private static let share = 0.95
   private static let maximumDelay = 1.0
-  /// How fast the delay comes down, in seconds a second: pictures run a little fast meanwhile.
-  private static let decay = 0.05
+  /// How fast the delay comes down, in seconds a second, and for each second too much: pictures run a
+  /// little fast meanwhile.
+  private static let decay = (least: 0.05, proportional: 0.5)
   /// Within which the fastest frame is looked for; longer windows would fall behind drifting clocks.
   private static let window = 5.0
 
-  private var histogram = DelayHistogram(resolution: 0.002, maximum: maximumDelay, memory: 300)
+  private var histogram = DelayHistogram(resolution: 0.002, maximum: maximumDelay, memory: 150)
   private var firstTimestamp: Int64?
   /// Least (arrival − timestamp) of the current and of the previous window, in seconds.
   private var minimum = (current: Double.infinity, previous: Double.infinity)
@@ -50,7 +51,8 @@ struct VideoPlayoutTiming: ~Copyable {
     let wanted = histogram.quantile(Self.share)
     let elapsed = lastUpdate.map { (arrival - $0).seconds } ?? 0
     lastUpdate = arrival
-    current = max(wanted, current - Self.decay * elapsed)
+    let speed = Self.decay.least + Self.decay.proportional * max(0, current - wanted)
+    current = max(wanted, current - speed * min(elapsed, 1))
   }
 
   /// When a frame that took the fastest way would have been here.

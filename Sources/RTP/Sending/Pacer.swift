@@ -35,9 +35,6 @@ struct Pacer: ~Copyable {
 
   var videoCount: Int { video.count }
 
-  /// How long the queue takes at `rate`.
-  var expectedQueueTime: Duration { .seconds(Double(queuedBytes * 8) / Double(max(1, rate))) }
-
   mutating func enqueue(_ entry: Entry, _ priority: Priority) {
     switch priority {
     case .audio: audio.append(entry)

@@ -102,8 +102,7 @@ extension RTPSession {
       roundTripTime: roundTripTime.smoothed, at: now)
     noteRepair(arrival, size: packet.payload.count, on: stream)
     deliver(
-      packet.payload, number: number, timestamp: packet.timestamp, marker: packet.marker,
-      isRepair: arrival?.wasRequested ?? false, on: stream, at: now)
+      packet.payload, number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream, at: now)
   }
 
   /// A packet inside an RTX packet: the original sequence number, then the original payload
@@ -123,8 +122,7 @@ extension RTPSession {
     stream.statistics.retransmittedPacketsReceived += 1
     stream.statistics.retransmittedBytesReceived += packet.payload.count
     deliver(
-      reader.rest(), number: number, timestamp: packet.timestamp, marker: packet.marker, isRepair: true,
-      on: stream, at: now)
+      reader.rest(), number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream, at: now)
   }
 
   private func noteRepair(_ arrival: NACKTracker.Arrival?, size: Int, on stream: ReceiveStream) {
@@ -135,14 +133,14 @@ extension RTPSession {
   }
 
   private func deliver(
-    _ payload: UnsafeRawBufferPointer, number: Int64, timestamp: UInt32, marker: Bool, isRepair: Bool,
+    _ payload: UnsafeRawBufferPointer, number: Int64, timestamp: UInt32, marker: Bool,
     on stream: ReceiveStream, at now: Instant
   ) {
     let extended = stream.timestamps.unwrap(timestamp)
     if let video = stream.video {
       video.insert(
         VideoFrameAssembler.Packet(
-          sequenceNumber: number, timestamp: extended, marker: marker, arrival: now, isRepair: isRepair),
+          sequenceNumber: number, timestamp: extended, marker: marker, arrival: now),
         payload: payload)
     } else if !payload.isEmpty {
       events.append(

@@ -58,7 +58,6 @@ package struct OutboundRTPStatistics: Sendable, Equatable {
   package var keyFramesSent = 0
   /// Frames not sent because too much was waiting already.
   package var framesDropped = 0
-  package var hugeFramesSent = 0
   /// Seconds that packets waited in the pacer, summed over the packets.
   package var totalPacketSendDelay = 0.0
   /// Bits per second; video only.
