@@ -150,6 +150,26 @@ struct SimulatedListener {
     #expect(listener.statistics.concealmentEvents == 1)
   }
 
+  @Test func whatCameBeforeAnybodyListenedIsLeftOut() {
+    var buffer = AudioJitterBuffer()
+    var now = Instant(nanoseconds: 1_000_000_000)
+    for packet in 0..<20 {
+      buffer.insert(
+        ReceivedAudioPacket(
+          bytes: [0x78, 0, UInt8(packet)], sequenceNumber: Int64(packet), timestamp: Int64(packet) * 960,
+          arrival: now))
+      now += .milliseconds(20)
+    }
+    guard case .packet(let bytes, samples: 960) = buffer.next(at: now) else {
+      Issue.record("nothing to play")
+      return
+    }
+    #expect(bytes[2] >= 17)
+    let delay = buffer.currentDelay(at: now) ?? .zero
+    #expect(delay < .milliseconds(50))
+    #expect(buffer.statistics.concealedSamples == 0 && buffer.statistics.removedSamplesForAcceleration == 0)
+  }
+
   @Test func lipSyncSetsTheLeastDelay() {
     let listener = SimulatedListener(link { _ in }, packets: 500, minimumDelay: .milliseconds(200))
     let delay = listener.buffer.currentDelay(at: listener.lastTime) ?? .zero

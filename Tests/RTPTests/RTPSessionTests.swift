@@ -91,6 +91,25 @@ import Testing
     #expect((sent.currentRoundTripTime ?? 1) < 0.01)
   }
 
+  @Test func nobodyIsWokenForNothing() {
+    for options in [true, false] {
+      var settings = SimulatedCall.Options()
+      settings.transportCC = options
+      settings.remb = !options
+      settings.nack = options
+      let call = SimulatedCall(options: settings)
+      call.run(for: .seconds(5))
+      // About 30 pictures of some packets and 50 packets of sound a second, sent and received.
+      #expect(call.steps < 5 * 700, "\(call.steps)")
+      call.sendsVideo = false
+      call.sendsAudio = false
+      call.run(for: .seconds(1))
+      let before = call.steps
+      call.run(for: .seconds(10))
+      #expect(call.steps - before < 10 * 12, "\(call.steps - before)")
+    }
+  }
+
   @Test func closingTellsThePeer() {
     let call = SimulatedCall()
     call.run(for: .seconds(1))

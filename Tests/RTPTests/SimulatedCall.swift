@@ -179,7 +179,11 @@ final class SimulatedCall {
     }
   }
 
+  /// How often something was due.
+  private(set) var steps = 0
+
   private func step() {
+    steps += 1
     if sendsVideo, now >= nextVideo {
       let frame = encoder.next(at: now)
       captures[encoder.frameNumber - 1] = now

@@ -126,9 +126,15 @@ package struct AudioJitterBuffer {
 
   private mutating func start(at now: Instant) -> Bool {
     if hasStarted { return true }
-    guard let first = packets.first else { return false }
+    guard var first = packets.first else { return false }
     let delay = estimator.delay(of: first.timestamp, at: now) ?? 0
     guard delay >= targetDelay.seconds else { return false }
+    // What came before anybody listened is not caught up on.
+    while packets.count > 1, estimator.delay(of: packets[1].timestamp, at: now) ?? 0 >= targetDelay.seconds {
+      packets.removeFirst()
+      statistics.packetsDiscarded += 1
+      first = packets[0]
+    }
     hasStarted = true
     nextTimestamp = first.timestamp
     lastSequenceNumber = first.sequenceNumber - 1
