@@ -50,9 +50,11 @@ struct AudioSender: ~Copyable {
     encoder.update(new)
   }
 
-  /// Time that passed without sound being captured, because the audio thread was held up.
+  /// Time that passed without sound being captured, because the audio thread was held up. What had been
+  /// captured for the next packet is part of it.
   mutating func skip(chunks: Int) {
-    timestamp &+= UInt32(truncatingIfNeeded: chunks * Self.chunk)
+    timestamp &+= UInt32(truncatingIfNeeded: chunks * Self.chunk + fill)
+    fill = 0
   }
 
   /// Whether the last tick completed a packet's sound, and with it the statistics.

@@ -246,6 +246,56 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
     #expect(abs(Double(file.samples) / 48_000 - Double(frames.all.count) * 0.020) < 1)
   }
 
+  @Test func stallsAreCaughtUpWithInBounds() async throws {
+    /// Holds the audio thread for half a second, once.
+    final class Stalling: AudioSource {
+      let name = "stalling"
+      var reads = 0
+      func start(at now: Instant) {}
+      func read(into samples: UnsafeMutableBufferPointer<Int16>, channels: Int, at time: Instant) -> Bool {
+        reads += 1
+        if reads == 11 { _ = Semaphore().wait(until: MonotonicClock.now() + .milliseconds(500)) }
+        samples.update(repeating: 0)
+        return true
+      }
+      func stop() {}
+    }
+    let frames = Collector<EncodedAudioFrame>()
+    let engine = AudioEngine(source: Stalling(), sink: NullSink(), output: { frames.add($0) })
+    engine.start()
+    try await eventually(within: .seconds(30), "it goes on after the stall") {
+      engine.statistics.skippedTicks > 0 && frames.all.count > 20
+    }
+    engine.stop()
+    // 50 ticks were missed; 20 are made up for.
+    #expect(engine.statistics.skippedTicks >= 28)
+    let times = frames.all.map { (Double($0.timestamp) / 48, $0.captureTime.seconds * 1000) }
+    for (earlier, later) in zip(times, times.dropFirst()) {
+      // What is skipped is skipped in both clocks.
+      #expect(abs((later.0 - earlier.0) - (later.1 - earlier.1)) < 11)
+    }
+  }
+
+  @Test func sourcesThatCannotStartAreToldAndReplacedBySilence() async throws {
+    final class Broken: AudioSource {
+      let name = "broken"
+      func start(at now: Instant) throws(SourceError) { throw .fileMissing(path: "x") }
+      func read(into samples: UnsafeMutableBufferPointer<Int16>, channels: Int, at time: Instant) -> Bool {
+        true
+      }
+      func stop() {}
+    }
+    let frames = Collector<EncodedAudioFrame>()
+    let errors = Collector<SourceError>()
+    let engine = AudioEngine(
+      source: Broken(), sink: NullSink(), failed: { errors.add($0) }, output: { frames.add($0) })
+    engine.start()
+    try await eventually(within: .seconds(30), "silence") { frames.all.count >= 5 }
+    engine.stop()
+    #expect(errors.all == [.fileMissing(path: "x")])
+    #expect(frames.all.allSatisfy { $0.level == 127 })
+  }
+
   @Test func blipsAreFoundWhereTheyBegin() throws {
     let source = BlipSource()
     var detector = BlipDetector()

@@ -147,17 +147,40 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
 
   @Test func slowSourcesAnswerKeyFrameRequestsWithTheLastPicture() async throws {
     let frames = Collector<EncodedVideoFrame>()
-    let source = try #require(try VideoSourceSpecification.test.makeSource(size: testSize, frameRate: 1))
+    let source = try #require(try VideoSourceSpecification.test.makeSource(size: testSize, frameRate: 2))
     let pipeline = VideoPublishPipeline(
-      source: source, size: testSize, frameRate: 1, maximumBitrate: 500_000, output: { frames.add($0) })
+      source: source, size: testSize, frameRate: 2, maximumBitrate: 500_000, output: { frames.add($0) })
     pipeline.start()
     try await eventually(within: .seconds(30), "the first picture") { !frames.all.isEmpty }
-    let asked = MonotonicClock.now()
-    pipeline.requestKeyFrame()
-    try await eventually(within: .seconds(30), "a key frame") { frames.all.filter(\.isKeyFrame).count == 2 }
+    for count in 2...4 {
+      let asked = MonotonicClock.now()
+      pipeline.requestKeyFrame()
+      try await eventually(within: .seconds(30), "a key frame") {
+        frames.all.filter(\.isKeyFrame).count == count
+      }
+      let answer = try #require(frames.all.last { $0.isKeyFrame })
+      #expect((answer.captureTime - asked).milliseconds < 450)
+    }
     pipeline.stop()
-    let answer = try #require(frames.all.last { $0.isKeyFrame })
-    #expect((answer.captureTime - asked).milliseconds < 500)
+    let times = frames.all.map(\.captureTime)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
+  }
+
+  @Test func scheduleSkipsWhatWasMissed() throws {
+    let start = MonotonicClock.now()
+    var schedule = FrameSchedule(frameRate: 10, start: start - .milliseconds(1_050))
+    let due = schedule.wait(until: start + .seconds(20))
+    let first = try #require(due)
+    let slot = schedule.slot
+    #expect(slot >= 10)
+    #expect((first - start).nanoseconds == slot * 100_000_000 - 1_050_000_000)
+    // Not before its time, and then it is still the next one.
+    let next = first + .milliseconds(100)
+    if schedule.wait(until: next - .milliseconds(60)) == nil { #expect(schedule.slot == slot) }
+    let last = schedule.wait(until: next + .seconds(20))
+    let second = try #require(last)
+    #expect(second >= next)
+    #expect(MonotonicClock.now() >= second)
   }
 
   @Test func failingSourcesAreToldAndReplacedByBlack() async throws {
