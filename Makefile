@@ -35,7 +35,8 @@ format:
 	swift format -i -r Package.swift Sources Tests Examples
 
 bench: setup-test build
-	Tests/bench/run
+	swift build -c release --product bench --static-swift-stdlib
+	Tests/Bench/run
 
 # A minute of libFuzzer for each parser of what strangers send; `make fuzz SECONDS=600` for longer.
 fuzz: setup

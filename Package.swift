@@ -89,6 +89,9 @@ let package = Package(
       ],
       swiftSettings: settings),
     .executableTarget(
+      name: "bench", dependencies: ["MediaIO", "Peer"], path: "Tests/Bench",
+      exclude: ["bench.py", "bench_chromium.py", "run"], swiftSettings: settings),
+    .executableTarget(
       name: "terminal-probe", dependencies: ["Base", "Codecs", "Terminal"], path: "Tests/TerminalProbe",
       swiftSettings: settings),
     .testTarget(

@@ -1,0 +1,117 @@
+"""What otchat costs and how fast it is, as ratios and medians measured in one run.
+
+  Tests/Bench/run [--quick]        three repeats in place of seven
+"""
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "Tests/calls"), str(ROOT / "Tests/browser")]
+from otchat import Otchat, Server, subscriber  # noqa: E402
+
+OTCHAT = os.environ.get("OTCHAT", str(ROOT / ".build/release/otchat"))
+BENCH = os.environ.get("OTCHAT_BENCH", str(ROOT / ".build/release/bench"))
+p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+p.add_argument("--quick", action="store_true", help="fewer repeats")
+p.add_argument("--no-browser", action="store_true", help="without Chromium beside it")
+options = p.parse_args()
+REPEATS = 3 if options.quick else 7
+SECONDS = 6 if options.quick else 12
+MEDIA = ["--video-source", "test", "--audio-source", "tone:440", "--audio-sink", "null", "--events", "-", "--stats", "0.5"]
+failures = 0
+
+
+def row(what, value, limit=None, unit=""):
+    """limit: the largest value that is good; None: for information."""
+    global failures
+    bad = limit is not None and not value <= limit
+    failures += bad
+    print(f"{what:58} {value:10.2f} {unit:6} {'' if limit is None else f'limit {limit}'} {'MISSED' if bad else ''}", flush=True)
+
+
+def least(what, value, limit, unit=""):
+    global failures
+    failures += value < limit
+    print(f"{what:58} {value:10.0f} {unit:6} at least {limit} {'MISSED' if value < limit else ''}", flush=True)
+
+
+def connect(server, *arguments):
+    return Otchat([OTCHAT, "connect", "--server", server.url, *MEDIA, *arguments])
+
+
+def cpu_per_second(participant):
+    """CPU seconds a second over SECONDS of a running call."""
+    first = participant.stats(lambda s: True, "a first look")
+    last = participant.stats(lambda s: s["time"] - first["time"] >= SECONDS, "a later look", SECONDS + 10)
+    return (last["process"]["cpuSeconds"] - first["process"]["cpuSeconds"]) / (last["time"] - first["time"]), last
+
+
+def in_process():
+    return json.loads(subprocess.run([BENCH], capture_output=True, text=True, check=True, timeout=300).stdout)
+
+
+def costs():
+    bare = in_process()
+    row("publishing pipeline over bare libvpx + libopus", bare["publishing"]["pipeline"] / bare["publishing"]["bare"], 1.25, "x")
+    row("receiving pipeline over bare libvpx + libopus", bare["receiving"]["pipeline"] / bare["receiving"]["bare"], 1.25, "x")
+    with Server(OTCHAT) as server, connect(server, "--subscribe", "none", "--video-bitrate", "1000") as sender, \
+            connect(server, "--no-publish") as receiver:
+        receiver.event("firstVideoFrame", 20)
+        # Once the estimate has grown to the maximum, as in the bare run.
+        receiver.stats(lambda s: subscriber(s, "video")["framesPerSecond"] >= 29, "a steady picture", 20)
+        sent, _ = cpu_per_second(sender)
+        received, last = cpu_per_second(receiver)
+        row("publishing process over bare libvpx + libopus", sent / bare["publishing"]["bare"], None, "x")
+        row("receiving process over bare libvpx + libopus", received / bare["receiving"]["bare"], None, "x")
+        row("end-to-end latency of the test pattern, median", statistics.median(
+            subscriber(e, "video")["endToEndLatency"] for e in receiver.events
+            if e["event"] == "stats" and e["subscribers"] and "endToEndLatency" in subscriber(e, "video")), 60, "ms")
+    for name, rate in bare["packetsSentPerSecond"].items():
+        least(f"packets protected and sent ({name})", rate, 50_000, "/s")
+    for name, rate in bare["packetsReceivedPerSecond"].items():
+        least(f"packets received and unprotected ({name})", rate, 50_000, "/s")
+
+
+def memory():
+    with Server(OTCHAT) as server, connect(server) as one, connect(server, "--name", "other"):
+        one.event("firstVideoFrame", 20)
+        _, last = cpu_per_second(one)
+        peak = int(next(line.split()[1] for line in open(f"/proc/{one.process.pid}/status") if line.startswith("VmHWM"))) / 1024
+        row("peak RSS of a 1:1 call without UI", peak, 60, "MiB")
+
+
+def start_up():
+    times = []
+    with Server(OTCHAT) as server, connect(server, "--name", "there") as there:
+        there.event("publisherStreamCreated", 20)
+        for _ in range(REPEATS):
+            started = subprocess.run(["date", "+%s.%N"], capture_output=True, text=True).stdout
+            with connect(server, "--no-publish") as one:
+                times.append((one.event("firstVideoFrame", 20)["time"] - float(started)) * 1000)
+    row("process start to first decoded remote frame, median", statistics.median(times), 400, "ms")
+    row("  slowest", max(times), None, "ms")
+
+
+def browsers():
+    """The same between two pages of one headless Chromium, from navigation to the first decoded frame."""
+    import bench_chromium
+    row("Chromium to Chromium, page load to first decoded frame, median",
+        statistics.median(bench_chromium.first_frames(OTCHAT, 3)) * 1000, None, "ms")
+
+
+with tempfile.TemporaryDirectory() as home:
+    os.environ |= {"XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home}
+    os.chdir(home)
+    start_up()
+    memory()
+    costs()
+    if not options.no_browser:
+        browsers()
+print(f"{failures} missed")
+sys.exit(min(failures, 1))
