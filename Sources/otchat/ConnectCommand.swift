@@ -67,7 +67,7 @@ struct ConnectCommand {
       return .failure(error)
     }
     var configuration = options.session
-    configuration.start = processStart
+    configuration.start = ProcessClock.start
     let participant = Participant(
       session: Session(source.credentials, configuration: configuration), publisher: options.publisher,
       options: options.participant, renderers: { console.renderer(for: $0) }

@@ -1,9 +1,5 @@
-import Base
 import CommandLineKit
 import Foundation
-
-/// What `sinceStart` in events counts from.
-let processStart = MonotonicClock.now()
 
 /// Reads the command line and hands over to one file a command.
 func run(_ words: [String]) async throws {
@@ -26,6 +22,7 @@ func run(_ words: [String]) async throws {
   }
 }
 
+_ = ProcessClock.start
 // Writing into a pipe that nobody reads is an error to handle, not a reason to die half way.
 signal(SIGPIPE, SIG_IGN)
 do {
