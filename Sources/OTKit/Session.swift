@@ -8,8 +8,8 @@ import OpenTokProtocol
 ///     try await session.publish(Publisher())
 ///     for await event in session.events { … }
 ///
-/// A session object is good for one connection. Its methods may be called from anywhere; media runs on
-/// threads of its own and never waits for the caller.
+/// A session object is good for one connection and lives until that has ended: leave it with `disconnect`.
+/// Its methods may be called from anywhere; media runs on threads of its own and never waits for the caller.
 public actor Session {
   public nonisolated let apiKey: String
   public nonisolated let sessionID: String
@@ -73,12 +73,6 @@ public actor Session {
     self.init(apiKey: credentials.apiKey, sessionID: credentials.sessionID, configuration: configuration)
   }
 
-  isolated deinit {
-    machine?.leave(at: MonotonicClock.now())
-    act()
-    end()
-  }
-
   /// Our own connection; nil outside of the session.
   public var connection: Connection? { ownConnection.map { Connection($0) } }
 
@@ -133,8 +127,10 @@ public actor Session {
     signalling.connectTimeout = configuration.timeout
     machine = SignallingMachine(signalling)
     socketURL = info.reconnection ? url.appendingQuery("socketId", UUID.v4()) : url
-    pump = Task { [weak self, inputs] in
-      for await input in inputs { await self?.handle(input) }
+    // Keeps the session until it has ended, whoever else lets go of it. (A deinit that would end it has to
+    // wait for a compiler that optimises one: Swift 6.3 stops at "circular reference".)
+    pump = Task {
+      for await input in inputs { handle(input) }
     }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -150,7 +146,7 @@ public actor Session {
 
   /// Leaves the session, telling the others. Does nothing if that has been done.
   public func disconnect() async {
-    if state == .connecting, machine == nil { state = .ended }
+    if machine == nil { end() }
     machine?.leave(at: MonotonicClock.now())
     act()
     // The socket gets a moment to say goodbye, so that a process may end right after this.

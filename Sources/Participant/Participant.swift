@@ -27,7 +27,8 @@ package actor Participant {
   /// Gives the place to draw to: our own picture for nil, else that of a stream.
   package typealias Renderers = @Sendable (_ streamID: String?) -> (any VideoRenderer)?
 
-  package nonisolated let session: Session
+  let session: Session
+  private let token: String
   package nonisolated let publisher: Publisher?
   let options: Options
   private let renderers: Renderers
@@ -44,10 +45,12 @@ package actor Participant {
 
   /// - Parameter observer: gets every event, in order; must not block.
   package init(
-    session: Session, publisher: Publisher?, options: Options, renderers: @escaping Renderers,
+    credentials: Credentials, configuration: Session.Configuration, publisher: Publisher?, options: Options,
+    renderers: @escaping Renderers,
     observer: @escaping @Sendable (ParticipantEvent) -> Void
   ) {
-    self.session = session
+    session = Session(credentials, configuration: configuration)
+    token = credentials.token
     self.publisher = publisher
     self.options = options
     self.renderers = renderers
@@ -59,11 +62,11 @@ package actor Participant {
   /// The whole stay. Returns when it was ended as asked.
   ///
   /// - Throws: why the session could not be entered, or why it ended unasked.
-  package func run(token: String) async throws(OpenTokError) {
+  package func run() async throws(OpenTokError) {
     if let renderer = renderers(nil) { await publisher?.setRenderer(renderer) }
     let events = Task { await follow() }
     do throws(OpenTokError) {
-      try await enter(token: token)
+      try await enter()
       let timers = startTimers()
       await untilEnded()
       for timer in timers { timer.cancel() }
@@ -88,9 +91,9 @@ package actor Participant {
 
   // MARK: Entering
 
-  private func enter(token: String) async throws(OpenTokError) {
+  private func enter() async throws(OpenTokError) {
     guard ending == nil else { return }
-    let entering = Task { () async -> Result<Void, OpenTokError> in
+    let entering = Task { [token] () async -> Result<Void, OpenTokError> in
       do throws(OpenTokError) {
         try await session.connect(token: token)
         return .success(())

@@ -69,7 +69,7 @@ struct ConnectCommand {
     var configuration = options.session
     configuration.start = ProcessClock.start
     let participant = Participant(
-      session: Session(source.credentials, configuration: configuration), publisher: options.publisher,
+      credentials: source.credentials, configuration: configuration, publisher: options.publisher,
       options: options.participant, renderers: { console.renderer(for: $0) }
     ) { event in
       events?.write(event.json(at: WallClock.microseconds()))
@@ -92,7 +92,7 @@ struct ConnectCommand {
       console.stop()
     }
     do {
-      try await participant.run(token: source.credentials.token)
+      try await participant.run()
       return .success(())
     } catch {
       return .failure(error)

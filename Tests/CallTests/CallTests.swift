@@ -202,16 +202,19 @@ import Testing
     await server.stop()
   }
 
-  @Test(.timeLimit(.minutes(3))) func aDroppedSessionLeaves() async throws {
+  @Test(.timeLimit(.minutes(3))) func aSessionLivesUntilItIsLeft() async throws {
     let server = try await Server.start()
     let a = try await Participant.join(server)
     var session: Session? = Session(
       apiKey: Server.key, sessionID: server.sessionID,
       configuration: .init(apiURL: "http://127.0.0.1:\(server.server.port)"))
+    weak let observed = session
     try await session?.connect(token: server.token(data: "short"))
     try await session?.publish(Participant.publisher(name: "short"))
     let stream = try await a.stream(named: "short")
     session = nil
+    #expect(observed != nil)
+    await observed?.disconnect()
     try await a.waitFor("its end") { event in
       if case .streamDestroyed(let ended, .clientDisconnected) = event {
         ended == stream ? true : nil
@@ -219,6 +222,7 @@ import Testing
         nil
       }
     }
+    try await eventually("it is let go") { observed == nil }
     await a.session.disconnect()
     await server.stop()
   }
