@@ -63,7 +63,7 @@ package struct Room: Sendable {
         info, socket: socket, resumptionID: resumptionID,
         suppressesConnectionEvents: suppressesConnectionEvents, limits: configuration.limits, at: now.instant)
     )
-    answer(transactionID, of: info.id, status: 200, payload: state.json)
+    answerState(transactionID, of: info.id)
     broadcastConnection(info, .created)
     emit(.event(.connectionCreated(session: sessionID, info)))
   }
@@ -177,6 +177,17 @@ package struct Room: Sendable {
       transactionID, to: connectionID, status: status, payload: payload, from: configuration.symphonyAddress)
     members[index].remember(frame, to: transactionID, limits: configuration.limits)
     if let socket = members[index].socket { emit(.send(frame, to: socket)) }
+  }
+
+  /// Answers a connection's creation. The state is not kept for a repetition, for it grows with the
+  /// session: asked again, it is made anew.
+  mutating func answerState(_ transactionID: String?, of connectionID: String) {
+    guard let transactionID, let index = index(of: connectionID), let socket = members[index].socket else {
+      return
+    }
+    let frame = RoomAnswer.frame(
+      transactionID, to: connectionID, status: 200, payload: state.json, from: configuration.symphonyAddress)
+    emit(.send(frame, to: socket))
   }
 
   /// A message of this room that is no event: `read` is answered by one with the request's transaction id.

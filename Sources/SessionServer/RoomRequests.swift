@@ -53,6 +53,7 @@ extension Room {
     case (.read, .session):
       if let transactionID, let index = index(of: sender.id) { answerRead(transactionID, of: index) }
     case (.update, .session): try muteAll(request)
+    case (.create, .connection(sender.id)): answerState(transactionID, of: sender.id)
     case (.create, .connection): throw .exists
     case (.delete, .connection(let id)): try deleteConnection(id, request)
     case (.create, .stream(let id)): try publish(id, request)

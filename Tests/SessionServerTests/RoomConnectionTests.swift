@@ -119,7 +119,7 @@ struct RoomConnectionTests {
     #expect(scene.ask(9, .create, "/nothing/z", token: token) == ["9: 404 t13 no such resource"])
     #expect(
       scene.receive(RumorFrame(.message, headers: ["TRANSACTION-ID": "x"], payload: [1]), on: 9).count == 1)
-    #expect(scene.ask(1, .create, "/connection/a", token: token) == ["1: 409 t14 exists already"])
+    #expect(scene.ask(1, .create, "/connection/z", token: token) == ["1: 409 t14 exists already"])
   }
 
   @Test func attemptsToJoinAreLimited() {

@@ -50,6 +50,14 @@ struct RoomReconnectTests {
     #expect(scene.repeatRequest("t6", 1, .signal, "/signal/n", ["data": "mine"]).count == 4)
   }
 
+  @Test func aRepeatedCreationIsAnsweredWithTheStateAsItIs() {
+    var scene = RoomScene.call()
+    let lines = scene.repeatRequest("t2", 2, .create, "/connection/b", token: RoomScene.token(.publisher))
+    #expect(lines.count == 1)
+    #expect(lines[0].hasPrefix(#"2: 200 t2 {"id":"\#(RoomScene.sessionID)","p2p":true"#))
+    #expect(lines[0].contains(#""stream":[{"id":"s""#))
+  }
+
   @Test func answersAreForgottenAfterSoMany() {
     var scene = RoomScene.call { $0.limits.rememberedAnswers = 2 }
     for _ in 0..<3 { _ = scene.ask(2, .signal, "/signal/n") }
