@@ -12,6 +12,8 @@ package struct Room: Sendable {
   private let generation: Int
   /// In the order in which they joined.
   private(set) var members: [RoomMember] = []
+  /// Where in `members` a connection is.
+  private var indices: [String: Int] = [:]
   /// In the order in which they were published.
   var streams: [RoomStream] = []
   var archives: [SessionState.Archive] = []
@@ -39,7 +41,13 @@ package struct Room: Sendable {
       muteOnEntry: muteOnEntry)
   }
 
-  func index(of connectionID: String) -> Int? { members.firstIndex { $0.id == connectionID } }
+  func index(of connectionID: String) -> Int? { indices[connectionID] }
+
+  private mutating func remove(_ connectionID: String) {
+    guard let index = indices.removeValue(forKey: connectionID) else { return }
+    members.remove(at: index)
+    for index in index..<members.count { indices[members[index].id] = index }
+  }
 
   /// What has been decided since the last call.
   mutating func drain() -> [RoomOutput] {
@@ -58,6 +66,7 @@ package struct Room: Sendable {
   ) throws(RoomRefusal) {
     guard index(of: info.id) == nil else { throw .exists }
     guard members.count < configuration.limits.connectionsPerSession else { throw .connectionLimit }
+    indices[info.id] = members.count
     members.append(
       RoomMember(
         info, socket: socket, resumptionID: resumptionID,
@@ -98,11 +107,11 @@ package struct Room: Sendable {
   private mutating func end(_ connectionID: String, reason: String, tellingItself: Bool) {
     guard let index = index(of: connectionID) else { return }
     let member = members[index]
-    if !tellingItself { members.remove(at: index) }
+    if !tellingItself { remove(connectionID) }
     endSubscribers(of: connectionID)
     for stream in streams where stream.publisherID == connectionID { unpublish(stream.id, reason: reason) }
     broadcastConnection(member.info, .deleted, reason: reason)
-    members.removeAll { $0.id == connectionID }
+    remove(connectionID)
     emit(.event(.connectionDestroyed(session: sessionID, member.info, reason: reason)))
   }
 
