@@ -67,7 +67,7 @@ package struct HTTPClient: Sendable {
   /// The bridge between the waiting task and the transfer's thread: whoever comes first resumes the task.
   fileprivate final class Pending: Sendable {
     typealias Answer = Result<HTTPResponse, OpenTokError>
-    private let continuation = Mutex<CheckedContinuation<Answer, Never>?>(nil)
+    private let continuation = Lock<CheckedContinuation<Answer, Never>?>(nil)
     private let cancelled = Atomic<Bool>(false)
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }

@@ -1,6 +1,6 @@
+import Base
 import Codecs
 import MediaIO
-import Synchronization
 
 /// A decoded picture: I420, 8 bits, BT.601 limited range. Cheap to keep and to share.
 public struct Picture: Sendable {

@@ -1,7 +1,6 @@
 import Base
 import Codecs
 import MediaIO
-import Synchronization
 
 /// What a participant publishes: sound and picture from sources named by texts.
 ///
@@ -56,7 +55,7 @@ public final class Publisher: Sendable {
   public let configuration: Configuration
   let videoSources: [VideoSourceSpecification]
   let audioSource: AudioSourceSpecification
-  let state: Mutex<State>
+  let state: Lock<State>
 
   /// - Throws: `mediaUnavailable` for a source that is none, `invalidParameter` for a size or rate that no
   ///   encoder takes. Sources are opened when publishing begins.
@@ -79,7 +78,7 @@ public final class Publisher: Sendable {
       throw OpenTokError(error)
     }
     self.configuration = configuration
-    state = Mutex(State(audioOn: configuration.publishAudio, videoOn: configuration.publishVideo))
+    state = Lock(State(audioOn: configuration.publishAudio, videoOn: configuration.publishVideo))
   }
 
   public var hasAudio: Bool { audioSource != .absent }

@@ -2,7 +2,6 @@ import Base
 import Codecs
 import MediaIO
 import RTP
-import Synchronization
 
 /// A session's sound: one engine for all that is heard and for the one stream that is spoken.
 final class SessionAudio: Sendable {
@@ -11,7 +10,7 @@ final class SessionAudio: Sendable {
 
   /// Where encoded sound goes: the publication that has the microphone.
   private final class Speaker: Sendable {
-    let output = Mutex<(@Sendable (EncodedAudioFrame) -> Void)?>(nil)
+    let output = Lock<(@Sendable (EncodedAudioFrame) -> Void)?>(nil)
   }
 
   /// - Parameter failed: called on the audio thread.

@@ -2,7 +2,6 @@ import Base
 import Codecs
 import MediaIO
 import Peer
-import Synchronization
 
 /// A stream that is received.
 public final class Subscriber: Sendable {
@@ -23,7 +22,7 @@ public final class Subscriber: Sendable {
   let offset: MediaOffset
   let first: FirstFrame
   let keyFrames: KeyFrameRequests
-  let state: Mutex<State>
+  let state: Lock<State>
 
   init(
     streamID: String, session: Session, options: Session.SubscribeOptions, receiver: AudioReceiver,
@@ -34,7 +33,7 @@ public final class Subscriber: Sendable {
     self.pipeline = pipeline
     self.first = first
     self.keyFrames = keyFrames
-    state = Mutex(
+    state = Lock(
       State(
         audioOn: options.subscribeToAudio, videoOn: options.subscribeToVideo, receiver: receiver,
         session: session))
@@ -88,7 +87,7 @@ public final class Subscriber: Sendable {
       weak var peer: SubscriberPeer?
     }
 
-    private let target = Mutex(Target())
+    private let target = Lock(Target())
 
     func set(_ peer: SubscriberPeer) { target.withLock { $0.peer = peer } }
 
@@ -100,8 +99,8 @@ public final class Subscriber: Sendable {
 
   /// Passes pictures on, and tells of the first.
   final class FirstFrame: VideoRenderer {
-    let renderer = Mutex<(any VideoRenderer)?>(nil)
-    private let notify = Mutex<(@Sendable () -> Void)?>(nil)
+    let renderer = Lock<(any VideoRenderer)?>(nil)
+    private let notify = Lock<(@Sendable () -> Void)?>(nil)
 
     init(_ notify: @escaping @Sendable () -> Void) { self.notify.withLock { $0 = notify } }
 

@@ -1,7 +1,6 @@
 import Base
 import CWebSockets
 import Glibc
-import Synchronization
 
 /// The thread on which libwebsockets serves all client connections; started by the first one, immortal.
 final class WebSocketService: @unchecked Sendable {
@@ -34,8 +33,8 @@ final class WebSocketService: @unchecked Sendable {
     var closeCode = 1006
   }
 
-  private let commands = Mutex<[Command]>([])
-  private let nextID = Mutex<UInt>(1)
+  private let commands = Lock<[Command]>([])
+  private let nextID = Lock<UInt>(1)
   private let context: OpaquePointer?
   private let protocols: UnsafeMutablePointer<lws_protocols>
   private var connections: [UInt: Connection] = [:]

@@ -2,7 +2,6 @@ import Base
 import OTKit
 import OpenTokProtocol
 import SessionServer
-import Synchronization
 import TestSupport
 import Testing
 
@@ -23,7 +22,7 @@ import Testing
     #expect(streamA.videoDimensions?.width == 320)
     let subscriber = try await b.session.subscribe(to: streamA)
     try await a.session.subscribe(to: streamB)
-    let pictures = Mutex<[Int]>([])
+    let pictures = Lock<[Int]>([])
     subscriber.onPicture { picture in
       let brightest = picture.withPlanes { y, u, v in
         u.width == 160 && v.height == 120 ? Int(y.bytes.max() ?? 0) : 0
@@ -160,7 +159,8 @@ import Testing
     }
     try await b.seesAndHears(stream.id, tone: 440)
     let after = try await #require(a.session.statistics().publishers.first).video
-    #expect((after["keyFramesEncoded"] ?? 0) - (before["keyFramesEncoded"] ?? 0) == 2)
+    // One each; on a slow machine the decoder may ask for another.
+    #expect((2...3).contains((after["keyFramesEncoded"] ?? 0) - (before["keyFramesEncoded"] ?? 0)))
     #expect(b.events.count { $0.name == "subscriberConnected" } == 1)
     await a.session.disconnect()
     await b.session.disconnect()

@@ -2,7 +2,6 @@ import Base
 import OTKit
 import OpenTokProtocol
 import SessionServer
-import Synchronization
 import TestSupport
 import Testing
 
@@ -40,7 +39,7 @@ struct Server {
 /// A session with all that it told.
 final class Participant: Sendable {
   let session: Session
-  private let record = Mutex<[SessionEvent]>([])
+  private let record = Lock<[SessionEvent]>([])
 
   var events: [SessionEvent] { record.withLock { $0 } }
 

@@ -1,6 +1,5 @@
 import Base
 import Glibc
-import Synchronization
 
 /// A TCP proxy on loopback whose connections can be cut, and that can turn new ones away.
 final class TCPProxy: Sendable {
@@ -14,7 +13,7 @@ final class TCPProxy: Sendable {
     var accepted = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   var accepted: Int { state.withLock { $0.accepted } }
 
@@ -95,7 +94,7 @@ final class TCPProxy: Sendable {
 
   /// Whether both directions have ended.
   private final class Done: Sendable {
-    private let ends: Mutex<Int> = Mutex(0)
+    private let ends: Lock<Int> = Lock(0)
     var isLast: Bool {
       ends.withLock {
         $0 += 1; return $0 == 2

@@ -1,13 +1,12 @@
 import Base
 import COpenSSL
 import Glibc
-import Synchronization
 
 /// A TCP (and TLS) server on a free loopback port that says what a test tells it to.
 final class LocalServer: Sendable {
   let port: Int
   private let listener: Int32
-  private let heads = Mutex<[String]>([])
+  private let heads = Lock<[String]>([])
 
   /// The request heads seen so far.
   var requests: [String] { heads.withLock { $0 } }

@@ -1,5 +1,4 @@
 import Base
-import Synchronization
 import TestSupport
 import Testing
 
@@ -7,7 +6,7 @@ import Testing
 
 /// What a WebSocketClient told.
 private final class Record: Sendable {
-  private let list = Mutex<[WebSocketClient.Event]>([])
+  private let list = Lock<[WebSocketClient.Event]>([])
   var events: [WebSocketClient.Event] { list.withLock { $0 } }
   func append(_ event: WebSocketClient.Event) { list.withLock { $0.append(event) } }
 }
