@@ -1,7 +1,6 @@
 import Base
 import Codecs
 import RTP
-import Synchronization
 
 /// All sound of a participant, on one thread that wakes every 10 ms: source → Opus, and received packets →
 /// jitter buffers → decoders → one mix → sink.
@@ -49,11 +48,11 @@ package final class AudioEngine: Sendable {
   let configuration: OpusEncoder.Configuration
   let output: @Sendable (EncodedAudioFrame) -> Void
   let failed: @Sendable (SourceError) -> Void
-  let control: Mutex<Control>
-  let published = Mutex(Statistics())
-  private let sink: Mutex<Handover?>
+  let control: Lock<Control>
+  let published = Lock(Statistics())
+  private let sink: Lock<Handover?>
   private let stopping = Semaphore()
-  private let thread = Mutex<MediaThread?>(nil)
+  private let thread = Lock<MediaThread?>(nil)
 
   /// - Parameters:
   ///   - source: nil if nothing is published.
@@ -69,8 +68,8 @@ package final class AudioEngine: Sendable {
     self.output = output
     self.failed = failed
     let handover = Handover(source: source)
-    control = Mutex(Control(source: handover, sourceChanged: true))
-    self.sink = Mutex(Handover(sink: sink))
+    control = Lock(Control(source: handover, sourceChanged: true))
+    self.sink = Lock(Handover(sink: sink))
   }
 
   /// Does nothing if it has been started before.

@@ -1,6 +1,5 @@
 import Base
 import RTP
-import Synchronization
 
 /// One subscribed sound: takes packets from the network thread; the audio thread plays them.
 package final class AudioReceiver: Sendable {
@@ -44,7 +43,7 @@ package final class AudioReceiver: Sendable {
   }
 
   let mailbox = Mailbox<ReceivedAudioPacket>(capacity: 256, overflow: .dropOldest)
-  let state = Mutex(State())
+  let state = Lock(State())
   let offset: MediaOffset?
 
   init(offset: MediaOffset?) { self.offset = offset }

@@ -1,5 +1,4 @@
 import Base
-import Synchronization
 
 /// Measures how far sound and picture of the test pattern are apart: each second has a flash and a blip
 /// that belong together.
@@ -10,7 +9,7 @@ package final class MediaOffset: Sendable {
     var offsets: [Double] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
 
   package init() {}
 

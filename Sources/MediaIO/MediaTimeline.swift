@@ -1,10 +1,9 @@
 import Base
-import Synchronization
 
 /// When a file began to play, shared by the sources of its picture and its sound so that they stay
 /// together.
 package final class MediaTimeline: Sendable {
-  private let origin = Mutex<Instant?>(nil)
+  private let origin = Lock<Instant?>(nil)
 
   package init() {}
 

@@ -1,7 +1,6 @@
 import Base
 import Codecs
 import RTP
-import Synchronization
 
 /// A publisher's picture: takes frames from a source on a thread of its own, encodes them once and hands
 /// them out for every peer.
@@ -62,11 +61,11 @@ package final class VideoPublishPipeline: Sendable {
   let maximumBitrate: Int
   let output: @Sendable (EncodedVideoFrame) -> Void
   let event: @Sendable (Event) -> Void
-  let control: Mutex<Control>
+  let control: Lock<Control>
   let wake = Semaphore()
-  let renderer = Mutex<(any VideoRenderer)?>(nil)
-  let published = Mutex(Published())
-  private let thread = Mutex<MediaThread?>(nil)
+  let renderer = Lock<(any VideoRenderer)?>(nil)
+  let published = Lock(Published())
+  private let thread = Lock<MediaThread?>(nil)
 
   /// - Parameters:
   ///   - source: started on the pipeline's thread.
@@ -84,7 +83,7 @@ package final class VideoPublishPipeline: Sendable {
     self.maximumBitrate = maximumBitrate
     self.output = output
     self.event = event
-    control = Mutex(Control(source: Handover(source: source), bitrate: maximumBitrate))
+    control = Lock(Control(source: Handover(source: source), bitrate: maximumBitrate))
   }
 
   /// Does nothing if it has been started before.

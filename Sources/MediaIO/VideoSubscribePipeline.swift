@@ -1,7 +1,6 @@
 import Base
 import Codecs
 import RTP
-import Synchronization
 
 /// A subscriber's picture: decodes on a thread of its own and shows each picture when it is due. It decodes
 /// everything, and when it is late shows only the newest.
@@ -55,9 +54,9 @@ package final class VideoSubscribePipeline: Sendable {
   let stopped = Semaphore()
   let keyFrameNeeded: @Sendable () -> Void
   let measurement: MediaOffset?
-  let published = Mutex(Published())
-  private let settings: Mutex<Settings>
-  private let thread = Mutex<MediaThread?>(nil)
+  let published = Lock(Published())
+  private let settings: Lock<Settings>
+  private let thread = Lock<MediaThread?>(nil)
 
   /// Starts at once.
   /// - Parameters:
@@ -69,7 +68,7 @@ package final class VideoSubscribePipeline: Sendable {
     renderer: (any VideoRenderer)?, offset: MediaOffset? = nil,
     keyFrameNeeded: @escaping @Sendable () -> Void
   ) {
-    settings = Mutex(Settings(renderer: renderer))
+    settings = Lock(Settings(renderer: renderer))
     measurement = offset
     self.keyFrameNeeded = keyFrameNeeded
     thread.withLock { thread in

@@ -1,7 +1,6 @@
 import Base
 import Glibc
 import OpenTokProtocol
-import Synchronization
 
 /// Writes JSON Lines on a thread of its own, so that a reader that is slow or stopped holds up nothing.
 package final class EventWriter: Sendable {
@@ -10,7 +9,7 @@ package final class EventWriter: Sendable {
 
   private let descriptor: Int32
   private let mailbox: Mailbox<JSON>
-  private let thread: Mutex<MediaThread?>
+  private let thread: Lock<MediaThread?>
 
   /// - Parameters:
   ///   - descriptor: closed by `close`, unless it is standard output.
@@ -19,7 +18,7 @@ package final class EventWriter: Sendable {
     self.descriptor = descriptor
     let mailbox = Mailbox<JSON>(capacity: Self.capacity, overflow: .dropOldest)
     self.mailbox = mailbox
-    thread = Mutex(nil)
+    thread = Lock(nil)
     let writer = MediaThread(name: "events") {
       while true {
         let records = mailbox.take(until: MonotonicClock.now() + .seconds(60))

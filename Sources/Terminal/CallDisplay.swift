@@ -2,7 +2,6 @@ import Base
 import Codecs
 import Glibc
 import MediaIO
-import Synchronization
 
 /// A call on the terminal: keys become commands, events and pictures become the screen.
 ///
@@ -39,12 +38,12 @@ package final class CallDisplay: Sendable {
   private let capabilities: TerminalCapabilities
   private let style: PictureStyle
   private let commands: @Sendable (CallCommand) -> Void
-  private let shared: Mutex<Shared>
+  private let shared: Lock<Shared>
   private let wake = Semaphore()
   private let signals = SignalWatch([SIGWINCH, SIGCONT])
   private let stopping = StopFlag()
   private let deaf = StopFlag()
-  private let threads = Mutex<[MediaThread]>([])
+  private let threads = Lock<[MediaThread]>([])
 
   /// Takes the terminal over.
   ///
@@ -58,7 +57,7 @@ package final class CallDisplay: Sendable {
     self.capabilities = capabilities
     self.style = style
     self.commands = commands
-    shared = Mutex(Shared(state: state, size: device.size))
+    shared = Lock(Shared(state: state, size: device.size))
     let writer = MediaThread(name: "terminal-screen") { [self] in draw() }
     let reader = MediaThread(name: "terminal-keys") { [self] in read() }
     threads.withLock { $0 = [writer, reader] }

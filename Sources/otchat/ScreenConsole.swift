@@ -4,16 +4,15 @@ import MediaIO
 import OTKit
 import OpenTokProtocol
 import Participant
-import Synchronization
 import Terminal
 
 /// A call on the whole terminal: events become what `CallDisplay` shows.
 final class ScreenConsole: CallConsole {
   let display: CallDisplay
   private let log: LogOutput
-  private let rates = Mutex(FlowRates())
+  private let rates = Lock(FlowRates())
   /// Streams of others, by id.
-  private let streams = Mutex<[String: OTKit.Stream]>([:])
+  private let streams = Lock<[String: OTKit.Stream]>([:])
 
   init(
     _ options: ConnectOptions, style: PictureStyle, log: LogOutput,

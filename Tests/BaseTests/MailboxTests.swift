@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Base
@@ -28,7 +27,7 @@ import Testing
   }
 
   @Test func wakesOnlyForTheFirstElement() {
-    let woken = Mutex(0)
+    let woken = Lock(0)
     let mailbox = Mailbox<Int>(capacity: 8, overflow: .dropOldest) { woken.withLock { $0 += 1 } }
     mailbox.put(1)
     mailbox.put(2)

@@ -2,7 +2,6 @@ import Base
 import Codecs
 import Glibc
 import RTP
-import Synchronization
 import TestSupport
 import Testing
 
@@ -214,7 +213,7 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
     let path = "/tmp/otchat-engine-\(getpid()).wav"
     defer { unlink(path) }
     let frames = Collector<EncodedAudioFrame>()
-    let receiver = Mutex<AudioReceiver?>(nil)
+    let receiver = Lock<AudioReceiver?>(nil)
     let sink = try AudioSinkSpecification.wav(path: path).makeSink()
     let engine = AudioEngine(
       source: try AudioSourceSpecification.tone(hertz: 700).makeSource(), sink: sink,

@@ -1,7 +1,6 @@
 import Base
 import Codecs
 import RTP
-import Synchronization
 import TestSupport
 import Testing
 
@@ -9,7 +8,7 @@ import Testing
 
 /// Keeps what a pipeline hands out.
 final class Collector<Element: Sendable>: Sendable {
-  private let state = Mutex<[Element]>([])
+  private let state = Lock<[Element]>([])
   func add(_ element: Element) { state.withLock { $0.append(element) } }
   var all: [Element] { state.withLock { $0 } }
 }
@@ -35,7 +34,7 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     let subscriber = VideoSubscribePipeline(renderer: seen, keyFrameNeeded: {})
     let source = try #require(
       try VideoSourceSpecification.test.makeSource(size: testSize, frameRate: 30, stream: 7))
-    let timestamp = Mutex<Int64>(0)
+    let timestamp = Lock<Int64>(0)
     let publisher = VideoPublishPipeline(
       source: source, size: testSize, frameRate: 30, maximumBitrate: 500_000,
       output: { frame in

@@ -1,7 +1,6 @@
 import Base
 import Codecs
 import RTP
-import Synchronization
 import TestSupport
 import Testing
 
@@ -82,7 +81,7 @@ import Testing
   }
 
   @Test func damageAsksForAKeyFrameOnce() async throws {
-    let asked = Mutex(0)
+    let asked = Lock(0)
     let pipeline = VideoSubscribePipeline(renderer: nil, keyFrameNeeded: { asked.withLock { $0 += 1 } })
     let frames = try encoded(12, keyFrames: [8])
     let now = MonotonicClock.now()
@@ -101,7 +100,7 @@ import Testing
   }
 
   @Test func tooMuchAsksForAKeyFrameAndWaitsForIt() async throws {
-    let asked = Mutex(0)
+    let asked = Lock(0)
     let barrier = Barrier()
     let pipeline = VideoSubscribePipeline(
       renderer: barrier, keyFrameNeeded: { asked.withLock { $0 += 1 } })

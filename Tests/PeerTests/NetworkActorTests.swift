@@ -1,7 +1,6 @@
 import Base
 import Glibc
 import Peer
-import Synchronization
 import TestSupport
 import Testing
 
@@ -73,7 +72,7 @@ import Testing
 private func currentThread() -> UInt { UInt(pthread_self()) }
 
 private final class Numbers: Sendable {
-  private let numbers = Mutex<[Int]>([])
+  private let numbers = Lock<[Int]>([])
   var all: [Int] { numbers.withLock { $0 } }
   func append(_ number: Int) { numbers.withLock { $0.append(number) } }
 }

@@ -1,6 +1,5 @@
 import Base
 import OpenTokProtocol
-import Synchronization
 import TestSupport
 import Testing
 
@@ -11,7 +10,7 @@ import Testing
   private func connection(_ message: RaptorMessage) -> String? { message.content["id"]?.stringValue }
 
   @Test func twoMeetInARoom() async throws {
-    let events = Mutex<[String]>([])
+    let events = Lock<[String]>([])
     let report: @Sendable (SessionServerEvent) -> Void = { event in
       let text =
         switch event {
@@ -187,7 +186,7 @@ import Testing
       // One that does not answer the Close frame must not hold it up.
       let silent = try WebSocketClient(port: server.port, path: "/rumorwebsocketsv2").connection
       // Seen from a thread of its own: the pool's are all busy with other tests.
-      let ended = Mutex<Instant?>(nil)
+      let ended = Lock<Instant?>(nil)
       let watcher = MediaThread(name: "watcher") {
         guard (try? silent.receiveAll()) != nil else { return }
         ended.withLock { $0 = MonotonicClock.now() }

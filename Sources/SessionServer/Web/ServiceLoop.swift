@@ -1,7 +1,6 @@
 import Base
 import CWebSockets
 import Glibc
-import Synchronization
 
 /// A thread that is an actor's executor and at the same time drives one libwebsockets context.
 ///
@@ -46,7 +45,7 @@ private final class Core: Sendable {
     var finished = false
   }
 
-  private let state = Mutex(State())
+  private let state = Lock(State())
   private let semaphore = Semaphore()
 
   var isCurrentThread: Bool { pthread_equal(pthread_self(), state.withLock { $0.thread }) != 0 }

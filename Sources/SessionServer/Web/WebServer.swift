@@ -1,7 +1,6 @@
 import Base
 import CWebSockets
 import Glibc
-import Synchronization
 
 /// An HTTP, WebSocket and TLS server on libwebsockets.
 ///
@@ -214,7 +213,7 @@ package final class WebServer {
 }
 
 /// libwebsockets and OpenSSL count contexts in plain globals.
-private let contextLock = Mutex(())
+private let contextLock = Lock(())
 
 /// What `timerFired` gets: the list entry first, so that both have one address.
 struct TimerSlot {
