@@ -1,3 +1,4 @@
+import Base
 import OpenTokProtocol
 import Testing
 
@@ -108,7 +109,7 @@ import Testing
     key: String = "100", sessionKey: String = "100", tokenSession: String? = nil, expires: Int64 = 60,
     format: Token.Format = .t1
   ) -> Credentials {
-    var generator = SystemRandomNumberGenerator()
+    var generator = SeededGenerator(seed: 1)
     let session = SessionID(apiKey: sessionKey, creationTime: 1_700_000_000_000, using: &generator).text
     let token = Token(
       format: format, apiKey: sessionKey, sessionID: tokenSession ?? session, createTime: now - 3600,
