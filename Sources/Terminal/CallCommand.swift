@@ -25,6 +25,8 @@ package enum CallCommand: Equatable, Sendable {
   case archive(Switch)
   case viewArchive
   case quit
+  /// Ctrl-C: in raw mode the terminal sends no signal for it.
+  case interrupt
 }
 
 /// Why a line on standard input is no command.

@@ -79,7 +79,7 @@ extension CallState {
   }
 
   private mutating func press(_ key: Key) -> [CallCommand] {
-    if key == .control("c") { return [.quit] }
+    if key == .control("c") { return [.interrupt] }
     if input != nil { return type(key) }
     if let overlay, overlay == .help || key == .escape {
       self.overlay = nil

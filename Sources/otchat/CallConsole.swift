@@ -1,5 +1,6 @@
 import Base
 import Codecs
+import Glibc
 import MediaIO
 import OTKit
 import OpenTokProtocol
@@ -46,6 +47,7 @@ extension Participant {
     case .signal(let type, let data): await send(type: type, data: data, to: nil)
     case .archive, .viewArchive: refuse("this version records no archives")
     case .quit: leave()
+    case .interrupt: kill(getpid(), SIGINT)
     }
   }
 }

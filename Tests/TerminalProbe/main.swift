@@ -88,6 +88,7 @@ for await command in commands {
   note("\(command)")
   switch command {
   case .quit: leave(0)
+  case .interrupt: leave(0)
   case .microphone(let change):
     microphone = change.applied(to: microphone)
     display.send(.microphone(microphone))

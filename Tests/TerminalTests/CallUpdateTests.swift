@@ -25,7 +25,7 @@ struct CallUpdateTests {
       (.character("m"), .microphone(.toggle)), (.character("s"), .subscriberAudio(.toggle)),
       (.character("c"), .swapCamera), (.character("v"), .camera(.toggle)),
       (.character("a"), .archive(.toggle)),
-      (.character("w"), .viewArchive), (.character("q"), .quit), (.control("c"), .quit),
+      (.character("w"), .viewArchive), (.character("q"), .quit), (.control("c"), .interrupt),
       (.tab, .nextSubscriber),
     ]
     for (key, command) in expected { #expect(commands(state, key) == [command]) }
@@ -36,7 +36,7 @@ struct CallUpdateTests {
     #expect(commands(state, .character("t"), .character("q"), .character("m"), .enter) == [.say("qm")])
     #expect(commands(state, .character("t"), .enter, .character("m")) == [.microphone(.toggle)])
     #expect(commands(state, .character("t"), .character("x"), .escape, .character("q")) == [.quit])
-    #expect(commands(state, .character("t"), .character("x"), .control("c")) == [.quit])
+    #expect(commands(state, .character("t"), .character("x"), .control("c")) == [.interrupt])
   }
 
   @Test func firstSubscriberIsShownAndItsEndShowsTheNext() {

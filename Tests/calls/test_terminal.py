@@ -121,7 +121,7 @@ def test_keys_mute_and_help_and_chat(terminal, connect):
     one.press("v")
     other.event("streamPropertyChanged", streamId=stream, property="hasVideo", newValue=False)
     at = one.press("?")
-    one.wait_for(rb"(?i)swap", start=at)
+    one.wait_for(rb"next camera", start=at)
     one.press("?")
     one.press("t")
     one.press("hällo bob\r")
