@@ -8,6 +8,7 @@ struct VideoEncodeLoop {
   private var source: (any VideoSource)?
   private var encoder: VP8Encoder?
   private var enabled = true
+  private var watched = true
   private var bitrate: Int
   private var keyFrameWanted = false
   /// What is repeated once a second instead of a source's pictures.
@@ -49,6 +50,7 @@ struct VideoEncodeLoop {
     if control.isPosted { _ = pipeline.wake.wait(until: .zero) }
     if control.stopped { return false }
     if control.keyFrame { keyFrameWanted = true }
+    watched = control.watched
     bitrate = control.bitrate
     if control.enabled != enabled {
       enabled = control.enabled
@@ -130,6 +132,11 @@ struct VideoEncodeLoop {
     // A repeated picture may have taken the place of one that was due a little before.
     let time = max(time, lastCapture.map { $0 + .milliseconds(1) } ?? time)
     lastCapture = time
+    guard watched else {
+      // Whoever comes then begins with a key frame; until then none is waited for.
+      keyFrameWanted = false
+      return
+    }
     let encoded: EncodedVideoFrame?
     do {
       let encoder = try self.encoder ?? makeEncoder(frame.size)

@@ -43,6 +43,7 @@ package final class VideoPublishPipeline: Sendable {
   struct Control {
     var source: Handover?
     var enabled = true
+    var watched = true
     var keyFrame = false
     var bitrate: Int
     var stopped = false
@@ -111,6 +112,9 @@ package final class VideoPublishPipeline: Sendable {
 
   /// Camera on or off. Off, the source is stopped (a camera's light goes out).
   package func setEnabled(_ enabled: Bool) { change { $0.enabled = enabled } }
+
+  /// Whether anybody gets what is encoded. While nobody does, nothing is: only the self-view goes on.
+  package func setWatched(_ watched: Bool) { change { $0.watched = watched } }
 
   package func requestKeyFrame() { change { $0.keyFrame = true } }
 

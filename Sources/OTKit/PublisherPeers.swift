@@ -49,6 +49,7 @@ final class PublisherPeers {
       self?.handle(event, address)
     }
     entries[address] = Entry(connection: connection)
+    controls.setWatched(true)
     negotiate(address) { () throws(PeerError) in
       try connection.offer(audio: hasAudio, video: hasVideo, streamID: streamID)
     }
@@ -89,6 +90,7 @@ final class PublisherPeers {
       entry.connection.close()
       entries[known] = nil
     }
+    if entries.isEmpty { controls.setWatched(false) }
     adapt()
   }
 
@@ -173,6 +175,7 @@ final class PublisherPeers {
 
 /// What peers want of the encoders. Called on the network thread.
 struct PublisherControls: Sendable {
+  var setWatched: @Sendable (Bool) -> Void
   var requestKeyFrame: @Sendable () -> Void
   var setTargetBitrate: @Sendable (Int) -> Void
   var setPacketLoss: @Sendable (Double) -> Void

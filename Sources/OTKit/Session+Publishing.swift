@@ -76,6 +76,7 @@ extension Session {
     _ = try LocalCertificate.get()
     let media = PublishedMedia()
     let controls = PublisherControls(
+      setWatched: { media.pipeline?.setWatched($0) },
       requestKeyFrame: { media.pipeline?.requestKeyFrame() },
       setTargetBitrate: { media.pipeline?.setTargetBitrate($0) },
       setPacketLoss: { media.engine?.setPacketLoss($0) })
@@ -125,6 +126,7 @@ extension Session {
       media.engine = audio.engine
       hasSpeaker = true
     }
+    pipeline?.setWatched(false)
     media.pipeline = pipeline
     let publication = Publication(
       publisher: publisher, peers: peers, pipeline: pipeline, hasSpeaker: hasSpeaker)

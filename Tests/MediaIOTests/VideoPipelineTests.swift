@@ -64,6 +64,30 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     #expect(pattern.endToEndLatency >= 5 && pattern.endToEndLatency < 1_000, "\(pattern.endToEndLatency)")
   }
 
+  @Test func nothingIsEncodedWhileNobodyWatches() async throws {
+    let frames = Collector<EncodedVideoFrame>()
+    let own = LastPicture()
+    let pipeline = try makePipeline(.test, into: frames)
+    pipeline.setLocalRenderer(own)
+    pipeline.setWatched(false)
+    pipeline.start()
+    try await eventually(within: .seconds(30), "the self-view") { own.frames.all.count >= 10 }
+    #expect(frames.all.isEmpty)
+    #expect(pipeline.statistics.totalEncodeTime == 0)
+    pipeline.setWatched(true)
+    try await eventually(within: .seconds(30), "pictures") { frames.all.count >= 5 }
+    #expect(frames.all.map(\.isKeyFrame).prefix(5) == [true, false, false, false, false])
+    pipeline.setWatched(false)
+    let shown = own.frames.all.count
+    try await eventually(within: .seconds(30), "the self-view again") { own.frames.all.count >= shown + 5 }
+    let before = frames.all.count
+    pipeline.setWatched(true)
+    pipeline.requestKeyFrame()
+    try await eventually(within: .seconds(30), "a late viewer's key frame") { frames.all.count > before }
+    #expect(frames.all[before].isKeyFrame)
+    pipeline.stop()
+  }
+
   @Test func swappingTheSourceCostsOneKeyFrame() async throws {
     let frames = Collector<EncodedVideoFrame>()
     let pipeline = try makePipeline(.test, into: frames)
