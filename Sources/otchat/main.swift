@@ -1,3 +1,4 @@
+import CLinux
 import CommandLineKit
 import Foundation
 
@@ -23,6 +24,7 @@ func run(_ words: [String]) async throws {
 }
 
 _ = ProcessClock.start
+otchat_return_large_blocks()
 // Writing into a pipe that nobody reads is an error to handle, not a reason to die half way.
 signal(SIGPIPE, SIG_IGN)
 do {

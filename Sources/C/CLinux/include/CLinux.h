@@ -41,3 +41,6 @@ bool otchat_watch_signal(int signal, int fd);
 void otchat_unwatch_signal(int signal);
 /// A pipe that does not block and is closed on exec: read end, write end.
 bool otchat_pipe(int ends[2]);
+/// Gives pictures back to the kernel as they are freed: without it glibc learns from their size that large
+/// blocks belong on the heap, where they leave holes of megabytes.
+void otchat_return_large_blocks(void);
