@@ -33,7 +33,7 @@ extension Token {
       throw .malformed(field: "partner_id")
     }
     guard let signature = head.last(where: { $0.key == "sig" })?.value,
-      let digest = Hexadecimal.bytes(signature)
+      let digest = Hexadecimal.bytes(signature), digest.count == 20
     else { throw .malformed(field: "sig") }
     let optional = { key in data.last { $0.key == key }?.value }
     // Makers differ in the order of the fields; a role that is not named is publisher.

@@ -178,6 +178,7 @@ extension Commands {
     Flag("until", .text("EVENT"), configurable: false, group: Group.script, "leave when the event comes"),
     Flag(
       "expect", .text("EXPR"), repeatable: true, configurable: false, group: Group.script,
+      availability: .notYet,
       "check when leaving, and exit with 1 if it does not hold: 'subscriber.video.framesPerSecond >= 15', "
         + "'event signal within 5s'"),
     Flag(

@@ -69,7 +69,7 @@ struct CongestionController: ~Copyable {
     for (offset, delta) in feedback.deltas.enumerated() {
       let number = first + Int64(offset)
       guard number > 0, number < nextNumber else {
-        if let delta { arrival += Int64(delta) * TransportFeedback.deltaTick.nanoseconds }
+        if let delta { arrival &+= Int64(delta) * TransportFeedback.deltaTick.nanoseconds }
         continue
       }
       let isNew = number > acknowledgedNumber
@@ -83,7 +83,7 @@ struct CongestionController: ~Copyable {
       }
       if outage.end() { (total, lost) = (total - outage.packets, lost - outage.packets) }
       outage = Outage()
-      arrival += Int64(delta) * TransportFeedback.deltaTick.nanoseconds
+      arrival &+= Int64(delta) * TransportFeedback.deltaTick.nanoseconds
       let index = Int(number % Int64(Self.historySize))
       let packet = history[index]
       guard packet.number == number else { continue }
@@ -166,7 +166,7 @@ struct CongestionController: ~Copyable {
     if hasFeedback { bitrate = min(bitrate, delayBased.bitrate) }
     if let remote = currentRemoteEstimate(at: now) { bitrate = min(bitrate, remote) }
     for _ in 0..<min(silences, 5) { bitrate /= 2 }
-    target = min(max(Int(bitrate), limits.lowerBound), limits.upperBound)
+    target = Int(bitrate, in: limits)
   }
 
   private func extend(_ number: UInt16) -> Int64? {
@@ -175,10 +175,13 @@ struct CongestionController: ~Copyable {
     return extended > last ? nil : extended
   }
 
+  /// Beyond this, 2,200 years of ticks, it is no clock that moves the reference.
+  private static let maximumTicks: Int64 = 1 << 40
+
   /// The reference time without its wrap (24 bits of 64 ms are 12 days).
   private mutating func referenceTime(_ raw: Int32) -> Int64 {
     let ticks: Int64
-    if let reference {
+    if let reference, abs(reference.ticks) < Self.maximumTicks {
       ticks = reference.ticks &+ Int64(((raw &- reference.raw) << 8) >> 8)
     } else {
       ticks = Int64(raw) + (1 << 24)

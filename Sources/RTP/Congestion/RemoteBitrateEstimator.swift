@@ -57,7 +57,7 @@ struct RemoteBitrateEstimator: ~Copyable {
   /// Bits per second to tell the sender now: about once a second, sooner if it has fallen.
   mutating func estimate(at now: Instant) -> Int? {
     guard let deadline, deadline <= now else { return nil }
-    let bitrate = Int(estimator.bitrate)
+    let bitrate = Int(estimator.bitrate, in: 0...1_000_000_000)
     lastSent = (bitrate, now)
     return bitrate
   }

@@ -42,7 +42,8 @@ struct VideoTargetBitrate {
   /// - Returns: whether the encoder should be told.
   mutating func update(total: Int, at now: Instant) -> Bool {
     let repair = min(retransmissionRate, Double(total) * 0.4)
-    let wanted = max(Self.minimum, Int((Double(total) - audioRate - repair) * Self.payloadShare))
+    let wanted = Int(
+      (Double(total) - audioRate - repair) * Self.payloadShare, in: Self.minimum...max(Self.minimum, total))
     let change = abs(Double(wanted - bitrate)) / Double(bitrate)
     let elapsed = lastChange.map { now - $0 } ?? .seconds(1)
     guard

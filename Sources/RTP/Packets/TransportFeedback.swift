@@ -39,6 +39,9 @@ package struct TransportFeedback: Equatable, Sendable {
     self.deltas = deltas
   }
 
+  /// Packets that one message tells of. Runs of missing ones cost a peer next to nothing, and us time.
+  static let maximumCount = 4096
+
   private enum Symbol {
     static let notReceived: UInt16 = 0
     static let smallDelta: UInt16 = 1
@@ -47,7 +50,8 @@ package struct TransportFeedback: Equatable, Sendable {
 
   init?(parsing reader: inout ByteReader) {
     guard let sender = reader.uint32(), let media = reader.uint32(), let base = reader.uint16(),
-      let count = reader.uint16(), count > 0, let time = reader.uint24(), let feedback = reader.uint8()
+      let count = reader.uint16(), count > 0, Int(count) <= Self.maximumCount, let time = reader.uint24(),
+      let feedback = reader.uint8()
     else { return nil }
     var symbols: [UInt16] = []
     symbols.reserveCapacity(Int(count))
