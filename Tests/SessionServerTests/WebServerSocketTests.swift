@@ -73,9 +73,19 @@ import Testing
       // The header of a message of 2^62 bytes, and its first ones.
       try announced.connection.send([0x82, 0xFF, 0x40, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6])
       #expect(try announced.receiveClose() == 1009)
-      try await eventually("all are closed") { await host.ends.count == 3 }
-      #expect(await host.ends == [.closedHere, .closedHere, .closedHere])
+
+      let overflowing = try WebSocketClient(port: port, path: "/socket")
+      // After one byte the header of a continuation of 2^63 - 1 bytes: the sum is no Int.
+      try overflowing.send(Frame(final: false, opcode: Opcode.binary, payload: [7]))
+      try overflowing.connection.send(
+        [0x80, 0xFF, 0x7F] + [UInt8](repeating: 0xFF, count: 7) + [1, 2, 3, 4, 5, 6])
+      #expect(try overflowing.receiveClose() == 1009)
+      try await eventually("all are closed") { await host.ends.count == 4 }
+      #expect(await host.ends == [.closedHere, .closedHere, .closedHere, .closedHere])
       #expect(await host.messages.count == 1)
+      let next = try WebSocketClient(port: port, path: "/socket")
+      try next.send([UInt8]("echo".utf8))
+      #expect(try next.receiveMessage() == [UInt8]("echo".utf8))
     }
   }
 

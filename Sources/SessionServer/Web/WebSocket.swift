@@ -73,7 +73,9 @@ package final class WebSocket {
     if lws_frame_is_binary(wsi) == 0 {
       return refuse(1003, "only binary messages")
     }
-    if message.count + piece.count + Int(lws_remaining_packet_payload(wsi)) > limits.messageBytes {
+    // The peer says how much is still to come of the frame: anything, so it is not to be added to.
+    let room = limits.messageBytes - message.count - piece.count
+    if room < 0 || UInt64(truncatingIfNeeded: lws_remaining_packet_payload(wsi)) > UInt64(room) {
       return refuse(1009, "message too big")
     }
     message.append(contentsOf: piece)
