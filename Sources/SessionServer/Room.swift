@@ -230,5 +230,13 @@ package struct Room: Sendable {
   }
 
   mutating func takeRequest(_ index: Int) -> Bool { members[index].requests.take(at: now.instant) }
-  mutating func takeSignal(_ index: Int) -> Bool { members[index].signals.take(at: now.instant) }
+  mutating func takeSignal(_ index: Int, bytes: Int) -> Bool {
+    members[index].signals.take(at: now.instant)
+      && members[index].signalBytes.take(Double(bytes), at: now.instant)
+  }
+
+  /// Whether a connection leaves so much unacknowledged that nothing more is to be relayed to it.
+  func isBehind(_ connectionID: String) -> Bool {
+    index(of: connectionID).map { members[$0].isBehind(configuration.limits) } ?? false
+  }
 }

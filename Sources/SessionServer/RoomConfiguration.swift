@@ -55,6 +55,8 @@ package struct RoomConfiguration: Sendable {
     package var streamsPerSession = 256
     package var streamsPerConnection = 16
     package var subscribersPerConnection = 512
+    /// Subscribers of one connection to one stream; web SDKs replace one by the next when media fails.
+    package var subscribersPerStream = 4
     /// Messages for a connection that it has not acknowledged; with more it is lost.
     package var unacknowledgedMessages = 8192
     /// Bytes of their payloads.
@@ -64,6 +66,10 @@ package struct RoomConfiguration: Sendable {
     /// Signals of a connection: per second on average, and at once.
     package var signalRate = 50.0
     package var signalBurst = 100.0
+    /// Bytes of them, likewise: what one sends in the grace period has to fit into half of what is kept
+    /// for a connection that is lost so long.
+    package var signalByteRate = 16384.0
+    package var signalByteBurst = 131072.0
     /// All requests of a connection: a publisher with many subscribers sends many candidates at once.
     package var requestRate = 1000.0
     package var requestBurst = 5000.0
@@ -73,6 +79,12 @@ package struct RoomConfiguration: Sendable {
 
   /// UTF-16 units of the JSON text of a signal's data.
   package static let maximumSignalData = 8192
+  /// Bytes of the same.
+  package static let maximumSignalBytes = 16 << 10
+  /// Bytes of the JSON text of an ICE candidate's message.
+  package static let maximumCandidate = 4 << 10
+  /// Bytes of the JSON text of an offer's or answer's message.
+  package static let maximumDescription = 128 << 10
   /// Characters of a signal's type.
   package static let maximumSignalType = 128
   /// Bytes of the ids that clients choose.

@@ -13,6 +13,7 @@ struct RoomMember: Sendable {
   /// When something was last received; since when it is lost if it has no socket.
   var seen: Instant
   var signals: RoomRateLimit
+  var signalBytes: RoomRateLimit
   var requests: RoomRateLimit
   /// It does not take its messages as fast as they come, and is to be removed.
   var isOverwhelmed = false
@@ -33,6 +34,7 @@ struct RoomMember: Sendable {
     self.suppressesConnectionEvents = suppressesConnectionEvents
     seen = now
     signals = RoomRateLimit(rate: limits.signalRate, burst: limits.signalBurst, at: now)
+    signalBytes = RoomRateLimit(rate: limits.signalByteRate, burst: limits.signalByteBurst, at: now)
     requests = RoomRateLimit(rate: limits.requestRate, burst: limits.requestBurst, at: now)
   }
 
@@ -48,6 +50,13 @@ struct RoomMember: Sendable {
     {
       isOverwhelmed = true
     }
+  }
+
+  /// Half of what is kept for it is taken: what only passes through the room is refused then, so that who
+  /// sends too much is told so instead of throwing the recipient out.
+  func isBehind(_ limits: RoomConfiguration.Limits) -> Bool {
+    unacknowledged.count > limits.unacknowledgedMessages / 2
+      || unacknowledgedBytes > limits.unacknowledgedBytes / 2
   }
 
   mutating func acknowledge(_ number: Int) {

@@ -72,12 +72,13 @@ extension Room {
     guard let index = streamIndex(stream) else { throw .noStream }
     guard streams[index].publisherID == request.sender.id else { throw .forbidden }
     guard streams[index].info.channels.contains(where: { $0.id == channel }) else { throw .noChannel }
-    guard request.message.content.text.utf16.count <= RoomConfiguration.maximumSignalData else {
-      throw .tooLarge
-    }
+    guard Self.isRelayable(request.message.content) else { throw .tooLarge }
     succeed(request)
     let subscribers = Set(streams[index].subscribers.map(\.connectionID))
-    let recipients = members.indices.filter { subscribers.contains(members[$0].id) }
+    // A caption that comes late is of no use: one who is behind does without.
+    let recipients = members.indices.filter {
+      subscribers.contains(members[$0].id) && !members[$0].isBehind(configuration.limits)
+    }
     send(
       RaptorMessage(.data, request.message.uri, content: request.message.content), from: request.sender.id,
       to: recipients)

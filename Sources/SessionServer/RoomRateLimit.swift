@@ -15,13 +15,13 @@ struct RoomRateLimit: Sendable {
   }
 
   /// False if it is too soon.
-  mutating func take(at now: Instant) -> Bool {
+  mutating func take(_ cost: Double = 1, at now: Instant) -> Bool {
     if now > updated {
       available = min(burst, available + (now - updated).seconds * rate)
       updated = now
     }
-    guard available >= 1 else { return false }
-    available -= 1
+    guard available >= cost else { return false }
+    available -= cost
     return true
   }
 }

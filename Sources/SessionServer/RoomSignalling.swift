@@ -8,7 +8,10 @@ extension Room {
     guard request.may(.signal) else { throw .forbidden }
     let content = try Self.signalContent(request.message.content)
     guard recipient.map({ index(of: $0) != nil }) ?? true else { throw .noConnection }
-    guard let index = index(of: request.sender.id), takeSignal(index) else { throw .tooFast }
+    // One that takes nothing must not silence signals to all: their bytes have a rate instead.
+    guard let index = index(of: request.sender.id), !(recipient.map(isBehind) ?? false),
+      takeSignal(index, bytes: content.text.utf8.count)
+    else { throw .tooFast }
     succeed(request)
     sendSignal(content, uri: request.message.uri, from: request.sender, to: recipient)
   }
@@ -44,6 +47,13 @@ extension Room {
 
   // MARK: Done
 
+  /// Whether the data of a signal or caption is within the limits.
+  static func isRelayable(_ data: JSON) -> Bool {
+    let text = data.text
+    return text.utf16.count <= RoomConfiguration.maximumSignalData
+      && text.utf8.count <= RoomConfiguration.maximumSignalBytes
+  }
+
   /// Type and data of a signal, if they are within the limits.
   static func signalContent(_ content: JSON) throws(RoomRefusal) -> JSON {
     var result: JSON = [:]
@@ -54,7 +64,7 @@ extension Room {
           type.utf8.allSatisfy(isUnreserved)
         else { throw .malformed }
       case "data":
-        guard value.text.utf16.count <= RoomConfiguration.maximumSignalData else { throw .tooLarge }
+        guard isRelayable(value) else { throw .tooLarge }
       default: continue
       }
       result[key] = value

@@ -8,7 +8,11 @@ extension Room {
     guard let index = streamIndex(stream) else { throw .noStream }
     guard streams[index].subscriber(id) == nil else { throw .exists }
     let own = streams.reduce(0) { $0 + $1.subscribers.count { $0.connectionID == request.sender.id } }
-    guard own < configuration.limits.subscribersPerConnection else { throw .streamLimit }
+    let ownOfStream = streams[index].subscribers.count { $0.connectionID == request.sender.id }
+    guard own < configuration.limits.subscribersPerConnection,
+      ownOfStream < configuration.limits.subscribersPerStream
+    else { throw .streamLimit }
+    guard !isBehind(streams[index].publisherID) else { throw .tooFast }
     let subscriber = RoomStream.Subscriber(id: id, connectionID: request.sender.id, peerID: makePeerID())
     streams[index].append(subscriber)
     succeed(request, payload: iceServers(for: request))
@@ -80,6 +84,10 @@ extension Room {
     default: throw .forbidden
     }
     var content = request.message.content
+    let isCandidate = request.message.method == .candidate
+    let limit = isCandidate ? RoomConfiguration.maximumCandidate : RoomConfiguration.maximumDescription
+    guard content.text.utf8.count <= limit else { throw .tooLarge }
+    guard !isBehind(recipient) else { throw .tooFast }
     content["peerId"] = .string(subscriber.peerID)
     content["sourceStreamId"] = "P2P"
     succeed(request)

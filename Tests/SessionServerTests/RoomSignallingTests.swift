@@ -27,6 +27,8 @@ struct RoomSignallingTests {
       (["data": .string(String(repeating: "x", count: 8190))], "200"),
       (["data": .string(String(repeating: "x", count: 8191))], "413"),
       (["data": .string(String(repeating: "ü", count: 8190))], "200"),
+      (["data": .string(String(repeating: "€", count: 5460))], "200"),
+      (["data": .string(String(repeating: "€", count: 5462))], "413"),
       (["data": ["a": [1, nil]]], "200"),
     ] as [(JSON, String)])
   func signalsHaveLimits(content: JSON, status: String) {
@@ -51,6 +53,17 @@ struct RoomSignallingTests {
     #expect((0..<2).map { _ in scene.ask(1, .signal, "/signal/n").count } == [4, 1])
     _ = scene.pass(.seconds(50))
     #expect((0..<4).map { _ in scene.ask(1, .signal, "/signal/n").count } == [4, 4, 4, 1])
+  }
+
+  @Test func signalsHaveARateOfBytes() {
+    var scene = RoomScene.call {
+      $0.limits.signalByteRate = 1000
+      $0.limits.signalByteBurst = 3000
+    }
+    let signal: JSON = ["data": .string(String(repeating: "x", count: 1400))]
+    #expect((0..<3).map { _ in scene.ask(1, .signal, "/signal/n", signal).count } == [4, 4, 1])
+    _ = scene.pass(.milliseconds(1500))
+    #expect((0..<2).map { _ in scene.ask(1, .signal, "/signal/n", signal).count } == [4, 1])
   }
 
   @Test func requestsHaveARate() {

@@ -152,6 +152,40 @@ struct RoomStreamTests {
     #expect(scene.ask(1, .offer, "/stream/s", [:]) == ["1: 404 t15 no such resource"])
   }
 
+  @Test func whatIsRelayedHasLimits() {
+    var scene = RoomScene.call()
+    let path = "/stream/s/subscriber/x"
+    func text(_ count: Int) -> JSON { .string(String(repeating: "x", count: count)) }
+    #expect(scene.ask(2, .candidate, path, ["candidate": text(4080)]).count == 2)
+    #expect(scene.ask(2, .candidate, path, ["candidate": text(4096)]) == ["2: 413 t7 too large"])
+    #expect(scene.ask(2, .answer, path, ["sdp": text(131_000)]).count == 2)
+    #expect(scene.ask(2, .answer, path, ["sdp": text(131_072)]) == ["2: 413 t9 too large"])
+  }
+
+  @Test func whoSendsTooMuchIsRefusedAndTheRecipientStays() {
+    var scene = RoomScene.call { $0.limits.unacknowledgedBytes = 40_000 }
+    let candidate: JSON = ["candidate": .string(String(repeating: "x", count: 4000))]
+    let answers = (0..<20).map { _ in scene.ask(2, .candidate, "/stream/s/subscriber/x", candidate) }
+    #expect(answers[2].count == 2)
+    #expect(answers[19] == ["2: 429 t25 too many requests"])
+    #expect(scene.ask(2, .signal, "/connection/a/signal/n") == ["2: 429 t26 too many requests"])
+    #expect(scene.ask(3, .create, "/stream/s/subscriber/y") == ["3: 429 t27 too many requests"])
+    for number in 1...100 {
+      _ = scene.receive(RumorFrame(.status, headers: ["TRANSACTION-ID": "srv-1-\(number)"]), on: 1)
+    }
+    #expect(scene.ask(2, .candidate, "/stream/s/subscriber/x", candidate).count == 2)
+    #expect(scene.ask(2, .signal, "/connection/a/signal/n").count == 2)
+  }
+
+  @Test func oneConnectionHasFewSubscribersToAStream() {
+    var scene = RoomScene.call()
+    for id in ["y", "z", "w"] { #expect(scene.ask(2, .create, "/stream/s/subscriber/\(id)").count == 3) }
+    #expect(scene.ask(2, .create, "/stream/s/subscriber/v") == ["2: 409 t9 streamLimitExceeded"])
+    #expect(scene.ask(3, .create, "/stream/s/subscriber/v").count == 3)
+    _ = scene.ask(2, .delete, "/stream/s/subscriber/x")
+    #expect(scene.ask(2, .create, "/stream/s/subscriber/u").count == 3)
+  }
+
   @Test func candidatesUnderTheNameOfAnEndedSubscriptionReachItsSuccessor() {
     var scene = RoomScene.call()
     _ = scene.ask(2, .delete, "/stream/s/subscriber/x")
