@@ -28,7 +28,9 @@ public struct Credentials: Sendable, Equatable {
   public static func fetch(
     from server: String, room: String? = nil, trust: TLSTrust = .system, timeout: Duration = .seconds(10)
   ) async throws(OpenTokError) -> Credentials {
-    guard let url = endpoint(of: server, room: room) else { throw OpenTokError.invalidURL(server) }
+    guard let url = endpoint(of: server, room: room) else {
+      throw OpenTokError.invalidURL(ServerURL.shown(server))
+    }
     var request = HTTPRequest(url)
     request.headers = [("Accept", "application/json")]
     let response = try await HTTPClient(trust: trust, timeout: timeout).send(request, step: .credentials)

@@ -119,7 +119,7 @@ private final class Transfer {
         curl, request, at: url, until: deadline, step: step, secrets: url.origin == request.url.origin)
       guard (300..<400).contains(response.status), let target = redirect(curl) else { return response }
       guard let next = ServerURL(target), next.isSecure || !url.isSecure else {
-        throw OpenTokError.invalidURL(target)
+        throw OpenTokError.invalidURL(ServerURL.shown(target))
       }
       url = next
     }

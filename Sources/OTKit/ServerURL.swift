@@ -62,6 +62,15 @@ package struct ServerURL: Sendable, Equatable {
   /// For messages: a query may hold an access key, so it is left out.
   package var shown: String { origin + path }
 
+  /// A text that may be no URL, for messages: without what would be a query, a fragment, or a user's name
+  /// and password.
+  package static func shown(_ text: String) -> String {
+    let shown = text.prefix { $0 != "?" && $0 != "#" }
+    guard let at = shown.lastIndex(of: "@") else { return String(shown) }
+    let scheme = shown.firstRange(of: "://").map { shown[..<$0.upperBound] } ?? ""
+    return String(scheme + shown[shown.index(after: at)...])
+  }
+
   /// The host as a resolver wants it: an IPv6 address without its brackets.
   package var hostName: String {
     host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host

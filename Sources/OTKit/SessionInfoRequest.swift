@@ -26,7 +26,7 @@ package struct SessionInfoRequest: Sendable {
   package func send() async throws(OpenTokError) -> SessionInfo {
     let api = credentials.apiURL ?? Self.defaultAPI(forKey: credentials.apiKey)
     guard let base = ServerURL(api), base.scheme == "http" || base.scheme == "https" else {
-      throw .invalidURL(api)
+      throw .invalidURL(ServerURL.shown(api))
     }
     var request = HTTPRequest(
       base.appending(["session", credentials.sessionID]).appendingQuery("extended", "true"))

@@ -69,6 +69,32 @@ import Testing
     #expect(server.requests.count == 6)
   }
 
+  @Test(arguments: [
+    "ftp://127.0.0.1/a?key=hush", "ftp://me:hush@127.0.0.1/a", "https://127.0.0.1:99999/a?key=hush#hush",
+  ])
+  func anAddressThatCannotBeUsedShowsNoKey(_ target: String) async throws {
+    let server = try LocalServer(status: 302, headers: ["Location: \(target)"], body: "")
+    defer { server.stop() }
+    func error(_ body: () async throws(OpenTokError) -> Void) async -> OpenTokError? {
+      do throws(OpenTokError) { try await body() } catch { return error }
+      return nil
+    }
+    let redirected = await error { () throws(OpenTokError) in _ = try await get(server.url) }
+    let named = await error { () throws(OpenTokError) in _ = try await Credentials.fetch(from: target) }
+    let api = await error { () throws(OpenTokError) in
+      let credentials = Credentials(apiKey: "1", sessionID: "S", token: "T", apiURL: target)
+      _ = try await SessionInfoRequest(
+        credentials: credentials, connectionID: "c", trust: .system, timeout: .seconds(5)
+      ).send()
+    }
+    for error in [redirected, named, api] {
+      let error = try #require(error)
+      #expect(error.message.hasPrefix("not a web address: '"), "\(error)")
+      #expect(error.message.contains("127.0.0.1"), "\(error)")
+      #expect(!String(reflecting: error).contains("hush") && !error.message.contains("hush"))
+    }
+  }
+
   @Test func boundsTheBody() async throws {
     let server = try LocalServer(body: String(repeating: "x", count: 3000))
     defer { server.stop() }
