@@ -1,4 +1,5 @@
 import Base
+import OpenTokProtocol
 import Synchronization
 
 /// One WebSocket connection of a client (RFC 6455), binary messages only.
@@ -16,9 +17,9 @@ package final class WebSocketClient: Sendable {
   }
 
   /// Larger incoming messages close the connection with 1009.
-  package static let maximumMessageSize = 1 << 20
-  /// What may wait for the network. A peer that takes no more than that is lost.
-  package static let maximumSharedState = 8 << 20
+  package static let maximumMessageSize = RumorFrame.maximumServerSize
+  /// How many bytes may wait for the network. A peer that takes no more than that is lost.
+  package static let maximumQueuedBytes = 8 << 20
 
   private let id: UInt
   private let shared: SharedState
@@ -49,7 +50,7 @@ package final class WebSocketClient: Sendable {
 
   /// Queues a message. Where the queue is full the connection is given up, and `closed` tells.
   package func send(_ message: [UInt8]) {
-    guard shared.queuedBytes.add(message.count, ordering: .relaxed).newValue <= Self.maximumSharedState else {
+    guard shared.queuedBytes.add(message.count, ordering: .relaxed).newValue <= Self.maximumQueuedBytes else {
       return abort()
     }
     WebSocketService.shared.post(.send(id, message))

@@ -23,6 +23,8 @@ final class WebSocketService: @unchecked Sendable {
     let shared: WebSocketClient.SharedState
     let events: @Sendable (WebSocketClient.Event) -> Void
     var addresses: [String] = []
+    /// Counts the addresses that were tried.
+    var attempt = 0
     var socket: OpaquePointer?
     var isOpen = false
     var outgoing: [[UInt8]] = []
@@ -81,6 +83,7 @@ final class WebSocketService: @unchecked Sendable {
     }
     guard context != nil else {
       events(.failed(.systemFailure("libwebsockets cannot be initialised")))
+      shared.isClosed.store(true, ordering: .releasing)
       return id
     }
     post(.connect(id, url, trust, shared, events))
@@ -88,6 +91,8 @@ final class WebSocketService: @unchecked Sendable {
   }
 
   func post(_ command: Command) {
+    // Without one there is no thread that would take it.
+    guard let context else { return }
     let isFirst = commands.withLock { commands in
       commands.append(command)
       return commands.count == 1
@@ -154,6 +159,8 @@ final class WebSocketService: @unchecked Sendable {
     guard let connection = connections[id] else { return }
     guard let address = connection.addresses.first else { return end(id, .failed(error)) }
     connections[id]?.addresses.removeFirst()
+    let attempt = connection.attempt + 1
+    connections[id]?.attempt = attempt
     guard let host = host(for: connection.trust) else {
       return end(id, .failed(.certificateFileUnreadable(path: connection.trust.certificateFile ?? "")))
     }
@@ -180,8 +187,10 @@ final class WebSocketService: @unchecked Sendable {
       info.ssl_connection = Int32(bitPattern: flags)
       info.ietf_version_or_minus_one = -1
       info.userdata = UnsafeMutableRawPointer(bitPattern: id)
-      // Failures at once come as CLIENT_CONNECTION_ERROR too, or else only as nil.
+      // A failure at once comes as CLIENT_CONNECTION_ERROR from inside this call, which goes on to the next
+      // address, or else only as nil.
       let socket = lws_client_connect_via_info(&info)
+      guard connections[id]?.attempt == attempt else { return }
       if socket != nil {
         connections[id]?.socket = socket
       } else {

@@ -1,4 +1,5 @@
 import Base
+import OpenTokProtocol
 import TestSupport
 import Testing
 
@@ -74,13 +75,15 @@ private final class Record: Sendable {
   @Test func anOversizedMessageClosesTheConnection() async throws {
     let server = try LocalServer { connection, head in
       connection.acceptWebSocket(head)
-      connection.writeFrame(opcode: 2, [UInt8](repeating: 0, count: WebSocketClient.maximumMessageSize + 1))
+      connection.writeFrame(opcode: 2, [UInt8](repeating: 7, count: RumorFrame.maximumServerSize))
+      connection.writeFrame(opcode: 2, [UInt8](repeating: 0, count: RumorFrame.maximumServerSize + 1))
       _ = connection.readFrame()
     }
     defer { server.stop() }
     let (socket, record) = try connect(server)
-    try await eventually("closed") { record.events.count == 2 }
-    #expect(record.events == [.opened, .closed(code: 1009)])
+    try await eventually("closed") { record.events.count == 3 }
+    let largest = [UInt8](repeating: 7, count: RumorFrame.maximumServerSize)
+    #expect(record.events == [.opened, .message(largest), .closed(code: 1009)])
     _ = socket
   }
 
