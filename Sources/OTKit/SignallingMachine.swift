@@ -81,9 +81,11 @@ package struct SignallingMachine {
   package static let reconnectPeriod: Duration = .seconds(60)
   package static let reconnectDelay: Duration = .milliseconds(500)
   package static let answerTimeout: Duration = .seconds(15)
-  /// How many server transactions are remembered to find duplicates.
-  static let rememberedTransactions = 4096
-  static let maximumPending = 1024
+  /// How many server transactions are remembered to find duplicates: as many as a server may send again.
+  static let rememberedTransactions = 8192
+  /// Requests without an answer. All are sent again after a reconnection, so there may not be more than the
+  /// server remembers having answered.
+  static let maximumPending = 512
   static let maximumObjects = 4096
 
   package let configuration: Configuration

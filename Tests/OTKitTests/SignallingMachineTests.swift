@@ -206,6 +206,22 @@ extension SignallingMachine.Action {
       ])
   }
 
+  @Test func noMoreRequestsWaitThanTheServerRemembersAnswersOf() {
+    var rig = SignallingRig()
+    rig.enter()
+    rig.machine.socketClosed(code: 1006, at: rig.now)
+    _ = rig.drain()
+    for number in 0..<513 {
+      rig.machine.request(rig.machine.signal(id: "\(number)", type: nil, data: nil, to: nil), at: rig.now)
+    }
+    let refused = rig.events().filter { if case .answered(_, .timedOut) = $0 { true } else { false } }
+    #expect(refused.count == 1)
+    rig.machine.socketOpened(at: rig.now)
+    #expect(rig.sent().count { $0.kind == .message } == 512)
+    // A server sends up to 8192 messages again.
+    #expect(SignallingMachine.rememberedTransactions >= 8192)
+  }
+
   @Test func remembersABoundedNumberOfTransactions() {
     var rig = SignallingRig()
     rig.enter()
