@@ -6,7 +6,9 @@ extension Session {
   func handle(_ input: Input) {
     let now = MonotonicClock.now()
     switch input {
-    case .socket(generation, let event):
+    case .socket(let origin, let event):
+      origin.taken(event)
+      guard origin === socketInbox else { return }
       switch event {
       case .opened: machine?.socketOpened(at: now)
       case .message(let bytes): machine?.received(bytes, at: now)
@@ -17,8 +19,6 @@ extension Session {
         socket = nil
         machine?.socketClosed(code: code, at: now)
       }
-    case .socket:
-      break
     case .publisherPeer(let output):
       publisherPeer(output)
     case .subscriberPeer(let output):
@@ -55,21 +55,11 @@ extension Session {
       if resume { url = url.appendingQuery("reconnect", "true") }
       url = url.appendingQuery("attempt", attempt)
     }
-    generation += 1
-    let overflow = Overflow()
-    let socket = WebSocketClient(connectingTo: url, trust: configuration.trust) {
-      [inbox, generation] event in
-      if case .dropped = inbox.yield(.socket(generation: generation, event)) { overflow.socket?.abort() }
+    let received = SocketInbox()
+    socketInbox = received
+    socket = WebSocketClient(connectingTo: url, trust: configuration.trust) { [inbox] event in
+      if let event = received.put(event) { inbox.yield(.socket(received, event)) }
     }
-    overflow.socket = socket
-    self.socket = socket
-  }
-
-  /// Gives up a socket that brings more than can be taken in.
-  private final class Overflow: @unchecked Sendable {
-    // Safe to share: written once, before the first event can come more than 8192 times; weak references
-    // are read atomically.
-    weak var socket: WebSocketClient?
   }
 
   private func schedule() {

@@ -24,7 +24,7 @@ public actor Session {
 
   /// What reaches the session from elsewhere, in order.
   enum Input: Sendable {
-    case socket(generation: Int, WebSocketClient.Event)
+    case socket(SocketInbox, WebSocketClient.Event)
     /// Of a publication's and of a subscription's peer connections. A stream that is received by its own
     /// publisher has both, with the same addresses.
     case publisherPeer(PeerOutput)
@@ -46,8 +46,8 @@ public actor Session {
   var socket: WebSocketClient?
   /// A socket that still has a close frame to send.
   var closing: WebSocketClient?
-  /// Numbers the sockets: what an earlier one still has to say does not matter.
-  var generation = 0
+  /// Of the latest socket: what an earlier one still has to say does not matter.
+  var socketInbox: SocketInbox?
   var timer: (deadline: Instant, task: Task<Void, Never>)?
   var ownConnection: ConnectionInfo?
 
@@ -60,11 +60,9 @@ public actor Session {
     self.sessionID = sessionID
     self.configuration = configuration
     (events, output) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(4096))
-    (inputs, inbox) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumInputs))
+    // Nothing in it may be lost. What strangers send is bounded by each socket's inbox.
+    (inputs, inbox) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
   }
-
-  /// Signalling loses nothing: a socket that brings more than this at once is given up and resumed.
-  static let maximumInputs = 8192
 
   /// For a session and API as an app server named them.
   public init(_ credentials: Credentials, configuration: Configuration = Configuration()) {
