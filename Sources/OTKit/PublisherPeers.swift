@@ -56,9 +56,11 @@ final class PublisherPeers {
   }
 
   /// Asks the other side for new candidates on the same connection.
-  func restartICE(_ address: PeerAddress) {
+  func restartICE(_ address: PeerAddress, answerIsLost: Bool) {
     guard let entry = find(address) else { return }
-    negotiate(entry.address) { () throws(PeerError) in try entry.connection.restartICE() }
+    negotiate(entry.address) { () throws(PeerError) in
+      try entry.connection.restartICE(answerIsLost: answerIsLost)
+    }
   }
 
   private func negotiate(_ address: PeerAddress, _ offer: () throws(PeerError) -> String) {

@@ -14,9 +14,9 @@ struct Publication {
   var iceServers: [OpenTokProtocol.ICEServer] = []
   /// Peers whose path is lost and that need a new offer as soon as signalling is there.
   var awaitingRestart: Set<PeerAddress> = []
-  /// Peers that have such an offer and have not answered yet. They get no second one: an answer does not say
-  /// which offer it is for.
-  var restarting: Set<PeerAddress> = []
+  /// Peers that were sent such an offer, and when, and have not answered yet. They get no second one for a
+  /// while: an answer does not say which offer it is for.
+  var restarting: [PeerAddress: Instant] = [:]
   var hasSpeaker: Bool
   /// What the server was last told of each channel. Its echo, which changes the stream, comes later than the
   /// next switch may.
@@ -83,6 +83,8 @@ extension Session {
     let peers = await PublisherPeers(
       streamID: streamID, hasAudio: publisher.hasAudio, hasVideo: publisher.hasVideo, controls: controls
     ) { [inbox] in inbox.yield(.publisherPeer($0)) }
+    // Nobody would stop what is started after the end.
+    guard state == .connected else { throw .notConnected }
     let timeline = MediaTimeline()
     var pipeline: VideoPublishPipeline?
     if let specification = publisher.videoSources.first {
@@ -306,25 +308,29 @@ extension Session {
     return configuration
   }
 
+  /// How long the answer to a restart is waited for before another may be tried.
+  static let restartPatience: Duration = .seconds(10)
+
   /// The path to a subscriber is lost: it gets a new offer, as soon as there is a way to send it.
   func restartPath(_ peer: PeerAddress) {
-    guard let publication = publications[peer.streamID], !publication.restarting.contains(peer) else {
-      return
-    }
+    guard let publication = publications[peer.streamID] else { return }
+    let now = MonotonicClock.now()
+    let asked = publication.restarting[peer]
+    if let asked, now - asked < Self.restartPatience { return }
     guard machine?.state == .connected else {
       publications[peer.streamID]?.awaitingRestart.insert(peer)
       return
     }
-    publications[peer.streamID]?.restarting.insert(peer)
+    publications[peer.streamID]?.restarting[peer] = now
     let peers = publication.peers
-    NetworkActor.perform { peers.restartICE(peer) }
+    NetworkActor.perform { peers.restartICE(peer, answerIsLost: asked != nil) }
   }
 
   /// It has answered, or there is nobody left to answer.
   private func forgetRestart(_ peer: PeerAddress) {
     guard var publication = publications[peer.streamID] else { return }
     publication.awaitingRestart = publication.awaitingRestart.filter { !$0.matches(peer) }
-    publication.restarting = publication.restarting.filter { !$0.matches(peer) }
+    publication.restarting = publication.restarting.filter { !$0.key.matches(peer) }
     publications[peer.streamID] = publication
   }
 

@@ -55,7 +55,12 @@ extension Session {
       pipeline: pipeline, first: first, keyFrames: keyFrames)
     pipeline.setActive(stream.hasVideo)
     receiver.setMuted(!options.subscribeToAudio)
-    try await start(subscriber, stream, failures: 0)
+    do throws(OpenTokError) {
+      try await start(subscriber, stream, failures: 0)
+    } catch {
+      discardMedia(of: subscriber)
+      throw error
+    }
     return subscriber
   }
 
@@ -72,6 +77,7 @@ extension Session {
     }
   }
 
+  /// - Throws: with the subscriber's media still there.
   private func start(
     _ subscriber: Subscriber, _ stream: StreamInfo, failures: Int
   ) async throws(OpenTokError) {
@@ -80,6 +86,12 @@ extension Session {
       streamID: stream.id, configuration: try peerConfiguration([]), video: subscriber.pipeline,
       audio: subscriber.receiver, wantsVideo: subscriber.isSubscribedToVideo
     ) { [inbox] in inbox.yield(.subscriberPeer($0)) }
+    guard state == .connected else { throw .notConnected }
+    // Meanwhile it may have been given up, or somebody else may have subscribed.
+    guard !subscriber.state.withLock({ $0.isEnded }) else { throw .cancelled }
+    guard !subscriptions.values.contains(where: { $0.subscriber.streamID == stream.id }) else {
+      throw .invalidParameter("the stream is subscribed to already")
+    }
     subscriber.keyFrames.set(peer)
     subscriptions[id] = Subscription(
       subscriber: subscriber, peer: peer, wantsVideo: subscriber.isSubscribedToVideo, failures: failures)
@@ -95,7 +107,7 @@ extension Session {
         }
       }
     } catch {
-      removeSubscription(id)
+      removeSubscription(id, keepsMedia: true)
       throw error
     }
   }
@@ -112,12 +124,13 @@ extension Session {
   func removeSubscription(_ id: String, keepsMedia: Bool = false) {
     guard let subscription = subscriptions.removeValue(forKey: id) else { return }
     subscription.watchdog?.cancel()
-    let (peer, subscriber, audio) = (subscription.peer, subscription.subscriber, audio)
+    let (peer, subscriber) = (subscription.peer, subscription.subscriber)
     NetworkActor.perform { peer.close() }
-    audio?.engine.removeReceiver(subscriber.receiver)
-    guard !keepsMedia else { return }
-    // Ending the decoder's thread may take the time of a frame.
-    _ = MediaThread(name: "unsubscribe") { subscriber.pipeline.stop() }
+    if keepsMedia {
+      audio?.engine.removeReceiver(subscriber.receiver)
+    } else {
+      discardMedia(of: subscriber)
+    }
   }
 
   func subscriptionsDestroyed(_ stream: StreamInfo, _ reason: SessionEvent.Reason) {
@@ -167,14 +180,19 @@ extension Session {
   }
 
   private func giveUp(_ subscriber: Subscriber, _ error: OpenTokError?) {
-    audio?.engine.removeReceiver(subscriber.receiver)
-    _ = MediaThread(name: "unsubscribe") { subscriber.pipeline.stop() }
+    discardMedia(of: subscriber)
     guard state == .connected else { return }
-    if let error { emit(.error(error)) }
     let isWanted = !subscriber.state.withLock { $0.isEnded }
+    if isWanted, let error { emit(.error(error)) }
     emit(
       .subscriberDestroyed(
         streamID: subscriber.streamID, isWanted ? .networkDisconnected : .clientDisconnected))
+  }
+
+  private func discardMedia(of subscriber: Subscriber) {
+    audio?.engine.removeReceiver(subscriber.receiver)
+    // Ending the decoder's thread may take the time of a frame.
+    _ = MediaThread(name: "unsubscribe") { subscriber.pipeline.stop() }
   }
 
   // MARK: Switching

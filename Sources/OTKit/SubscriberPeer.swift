@@ -34,7 +34,8 @@ final class SubscriberPeer {
 
   /// The first offer, or one that changes or restarts what is there.
   func offer(_ sdp: String, from address: PeerAddress) {
-    if let known = self.address, known.peerID != address.peerID {
+    // One that has failed or was closed by the other side takes no more offers.
+    if connection?.hasEnded == true || self.address.map({ $0.peerID != address.peerID }) == true {
       connection?.close()
       connection = nil
     }

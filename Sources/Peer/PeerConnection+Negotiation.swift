@@ -22,10 +22,13 @@ extension PeerConnection {
   }
 
   /// A new offer with new candidates for the same streams; the old path is used until there is a new one.
-  package func restartICE() throws(PeerError) -> String {
+  /// - Parameter answerIsLost: the answer to the offer before is no longer expected; the next answer is this
+  ///   one's.
+  package func restartICE(answerIsLost: Bool = false) throws(PeerError) -> String {
     guard let mediaOffer, phase == .connecting || phase == .connected else {
       throw .wrongState("only the side that offered can restart ICE, and only while the connection stands")
     }
+    if answerIsLost { unanswered = 0 }
     nextICE?.close()
     let transport = try makeICE(isControlling: true)
     nextICE = transport

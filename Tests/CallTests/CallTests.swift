@@ -1,9 +1,12 @@
 import Base
-import OTKit
+import Glibc
 import OpenTokProtocol
+import Peer
 import SessionServer
 import TestSupport
 import Testing
+
+@testable import OTKit
 
 /// Whole calls over our own server, with real sockets, codecs and threads.
 @Suite(.serialized) struct CallTests {
@@ -92,6 +95,41 @@ import Testing
     #expect(b.events.last?.name == "sessionDisconnected")
     #expect(
       !(a.events + b.events).contains { ["subscriberDisconnected", "warning", "error"].contains($0.name) })
+    await a.session.disconnect()
+    await server.stop()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func leavingWhileMediaIsMadeStartsNone() async throws {
+    let server = try await Server.start()
+    let a = try await Participant.join(server)
+    try await a.session.publish(try Participant.publisher(name: "A"))
+    let b = try await Participant.join(server)
+    let stream = try await b.stream(named: "A")
+    let publisher = try Participant.publisher(name: "B")
+    // What they make on the network thread comes after the end.
+    let isHeld = Lock(true)
+    NetworkActor.perform {
+      let deadline = MonotonicClock.now() + .seconds(10)
+      while isHeld.withLock({ $0 }), MonotonicClock.now() < deadline { usleep(1000) }
+    }
+    func refusal(_ body: () async throws(OpenTokError) -> Void) async -> OpenTokError? {
+      do throws(OpenTokError) { try await body() } catch { return error }
+      return nil
+    }
+    async let publishing = refusal { () throws(OpenTokError) in try await b.session.publish(publisher) }
+    async let subscribing = refusal { () throws(OpenTokError) in try await b.session.subscribe(to: stream) }
+    try await eventually("both are under way") {
+      let hasAudio = await b.session.audio != nil
+      return publisher.streamID != nil && hasAudio
+    }
+    await b.session.disconnect()
+    isHeld.withLock { $0 = false }
+    #expect(await publishing == .notConnected)
+    #expect(await subscribing == .notConnected)
+    #expect(await b.session.audio == nil)
+    #expect(await b.session.publications.isEmpty)
+    #expect(await b.session.subscriptions.isEmpty)
+    #expect(publisher.streamID == nil)
     await a.session.disconnect()
     await server.stop()
   }

@@ -318,6 +318,21 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
     call.close()
   }
 
+  @Test func aRestartWithoutAnAnswerDoesNotStandInTheWayOfTheNext() async throws {
+    let call = Call()
+    try await call.connect()
+    let publisher = try #require(call.publisher.connection)
+    let subscriber = try #require(call.subscriber.connection)
+    let old = try #require(publisher.statistics().localCandidate)
+    _ = try publisher.restartICE()
+    try publisher.setAnswer(try subscriber.answer(toOffer: try publisher.restartICE(answerIsLost: true)))
+    try await eventually("new path", state: { call.state }) {
+      publisher.nextICE == nil && subscriber.nextICE == nil && publisher.statistics().localCandidate != old
+    }
+    #expect(call.publisher.errors.isEmpty && call.subscriber.errors.isEmpty)
+    call.close()
+  }
+
   @Test func silenceEndsTheConnectionAtLast() async throws {
     let call = Call {
       $0.silenceLimit = .milliseconds(300)
