@@ -60,6 +60,7 @@ extension SignallingMachine {
     }
     guard let index = pending.firstIndex(where: { $0.transactionID == transactionID }) else { return }
     pending.remove(at: index)
+    sendPending(at: now)
     emit(.answered(transactionID: transactionID, answer))
   }
 

@@ -71,6 +71,8 @@ package struct SignallingMachine {
   struct Pending {
     var frame: RumorFrame
     var deadline: Instant
+    /// On the present socket.
+    var isSent = false
   }
 
   /// A PING goes out when nothing was sent for so long.
@@ -83,9 +85,10 @@ package struct SignallingMachine {
   package static let answerTimeout: Duration = .seconds(15)
   /// How many server transactions are remembered to find duplicates: as many as a server may send again.
   static let rememberedTransactions = 8192
-  /// Requests without an answer. All are sent again after a reconnection, so there may not be more than the
-  /// server remembers having answered.
-  static let maximumPending = 512
+  /// How many requests may be under way, the others wait. They are sent again after a reconnection, so there
+  /// may not be more than the server remembers having answered.
+  static let maximumUnanswered = 512
+  static let maximumPending = 4096
   static let maximumObjects = 4096
 
   package let configuration: Configuration
@@ -151,7 +154,7 @@ package struct SignallingMachine {
     }
     let frame = messageFrame(message, transactionID)
     pending.append((transactionID, Pending(frame: frame, deadline: now + Self.answerTimeout)))
-    if isOpen { send(frame, at: now) }
+    if isOpen { sendPending(at: now) }
     return transactionID
   }
 
@@ -181,8 +184,9 @@ package struct SignallingMachine {
       send(RumorFrame(.ping), at: now)
       for index in pending.indices {
         pending[index].1.deadline = now + Self.answerTimeout
-        send(pending[index].1.frame, at: now)
+        pending[index].1.isSent = false
       }
+      sendPending(at: now)
     default:
       break
     }
@@ -233,6 +237,7 @@ package struct SignallingMachine {
     case .reconnecting(_, .verifying):
       state = .connected
       emit(.reconnected)
+      sendPending(at: now)
     case .joining, .connected:
       break
     }
@@ -318,6 +323,7 @@ package struct SignallingMachine {
       pending.removeAll { $0.transactionID == transactionID }
       emit(.answered(transactionID: transactionID, .timedOut))
     }
+    sendPending(at: now)
     if now >= lastSent + Self.pingInterval { send(RumorFrame(.ping), at: now) }
   }
 
@@ -385,6 +391,15 @@ package struct SignallingMachine {
   mutating func send(_ frame: RumorFrame, at now: Instant) {
     lastSent = now
     actions.append(.send(frame))
+  }
+
+  /// Sends those requests that may be under way and are not yet.
+  mutating func sendPending(at now: Instant) {
+    for index in pending.indices.prefix(Self.maximumUnanswered) where !pending[index].1.isSent {
+      pending[index].1.isSent = true
+      pending[index].1.deadline = now + Self.answerTimeout
+      send(pending[index].1.frame, at: now)
+    }
   }
 
   private mutating func acknowledge(_ frame: RumorFrame, at now: Instant) {

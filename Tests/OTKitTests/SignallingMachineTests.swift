@@ -77,6 +77,10 @@ extension SignallingMachine.Action {
   var frame: RumorFrame? { if case .send(let frame) = self { frame } else { nil } }
 }
 
+extension SignallingEvent {
+  fileprivate var answeredID: String? { if case .answered(let id, _) = self { id } else { nil } }
+}
+
 @Suite struct SignallingMachineTests {
   private let other = ConnectionInfo(id: "c2", creationTime: 2, data: "you")
   private let stream = StreamInfo(
@@ -206,20 +210,37 @@ extension SignallingMachine.Action {
       ])
   }
 
-  @Test func noMoreRequestsWaitThanTheServerRemembersAnswersOf() {
+  @Test func noMoreRequestsAreUnderWayThanTheServerRemembersAnswersOf() {
+    var rig = SignallingRig()
+    rig.enter()
+    let ids = (0..<514).map { number in
+      rig.machine.request(rig.machine.signal(id: "\(number)", type: nil, data: nil, to: nil), at: rig.now)
+    }
+    #expect(rig.sent().compactMap(\.transactionID) == Array(ids[..<512]))
+    rig.status(ids[0])
+    #expect(rig.drain().compactMap(\.frame?.transactionID) == [ids[512]])
+    rig.machine.socketClosed(code: 1006, at: rig.now)
+    _ = rig.drain()
+    rig.machine.socketOpened(at: rig.now)
+    #expect(rig.sent().compactMap(\.transactionID) == Array(ids[1...512]))
+    for id in ids[1...] { rig.status(id) }
+    let actions = rig.drain()
+    #expect(actions.compactMap(\.frame?.transactionID) == [ids[513]])
+    #expect(actions.compactMap(\.event?.answeredID) == Array(ids[1...]))
+    // A server sends up to 8192 messages again.
+    #expect(SignallingMachine.rememberedTransactions >= 8192)
+  }
+
+  @Test func aRequestMadeBeforeTheServerKnowsUsAgainIsSentAfterwards() {
     var rig = SignallingRig()
     rig.enter()
     rig.machine.socketClosed(code: 1006, at: rig.now)
-    _ = rig.drain()
-    for number in 0..<513 {
-      rig.machine.request(rig.machine.signal(id: "\(number)", type: nil, data: nil, to: nil), at: rig.now)
-    }
-    let refused = rig.events().filter { if case .answered(_, .timedOut) = $0 { true } else { false } }
-    #expect(refused.count == 1)
     rig.machine.socketOpened(at: rig.now)
-    #expect(rig.sent().count { $0.kind == .message } == 512)
-    // A server sends up to 8192 messages again.
-    #expect(SignallingMachine.rememberedTransactions >= 8192)
+    _ = rig.drain()
+    let id = rig.machine.request(rig.machine.signal(id: "x", type: nil, data: nil, to: nil), at: rig.now)
+    #expect(rig.sent() == [])
+    rig.machine.received(RumorFrame(.pong), at: rig.now)
+    #expect(rig.sent().map(\.transactionID) == [id])
   }
 
   @Test func remembersABoundedNumberOfTransactions() {
