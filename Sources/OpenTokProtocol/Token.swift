@@ -102,6 +102,8 @@ package struct Token: Equatable, Sendable {
     if token.createTime > now.saturating(adding: tolerance) {
       throw .notYetValid(secondsAhead: token.createTime.saturating(subtracting: now))
     }
+    let lifetime = token.expireTime.saturating(subtracting: token.createTime)
+    guard lifetime <= maximumLifetime + clockTolerance else { throw .malformed(field: "expire_time") }
     return token
   }
 

@@ -58,6 +58,19 @@ struct TokenTests {
     }
   }
 
+  @Test func aLifetimeHasALimit() throws {
+    for var token in both() {
+      token.expireTime = token.createTime + Token.maximumLifetime
+      #expect(try verify(token.signed(secret: "secret")) == token)
+      for expireTime in [token.expireTime + 31, 1 << 50] {
+        token.expireTime = expireTime
+        #expect(throws: TokenError.malformed(field: "expire_time")) {
+          try verify(token.signed(secret: "secret"))
+        }
+      }
+    }
+  }
+
   @Test func otherKeySecretAndSession() {
     for text in both().map({ $0.signed(secret: "secret") }) {
       #expect(throws: TokenError.otherAPIKey("100")) { try verify(text, key: "10") }
