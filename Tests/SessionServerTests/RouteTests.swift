@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func namesItselfAsTheClientReachedIt() async throws {
-    try await withSessionServer { server in
+    try await withSessionServer(configure: { $0.isOpen = true }) { server in
       func url(_ host: String) throws -> String? {
         let client = try LoopbackClient(port: server.port)
         try client.send("GET /session HTTP/1.1\r\nHost: \(host)\r\n\r\n")
@@ -67,6 +67,39 @@ import Testing
     for bad in ["call.example", "ftp://a", "https://", "https://a/b c", "https://a\"b"] {
       await #expect(throws: SessionServerError.badPublicURL(bad)) {
         try await withSessionServer(configure: { $0.publicURL = bad }) { _ in }
+      }
+    }
+  }
+
+  @Test func pagesOfStrangersGetLittleOnThisMachine() async throws {
+    try await withSessionServer { server in
+      func expect(
+        _ expected: Int, _ path: String, _ host: String, _ origin: String? = nil
+      ) throws {
+        let client = try LoopbackClient(port: server.port)
+        let line = origin.map { "Origin: \($0)\r\n" } ?? ""
+        try client.send("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(line)\r\n")
+        let status = try client.answer().status
+        #expect(status == expected, "\(path) of \(host) by \(origin ?? "-")")
+      }
+      for host in ["localhost:8080", "LocalHost", "127.0.0.1", "[::1]:8080"] {
+        try expect(200, "/session", host)
+      }
+      for host in [
+        "evil.example:8080", "127.0.0.1.evil.example", "localhost.evil.example", "evil\"", "0.0.0.0",
+      ] {
+        try expect(403, "/session", host)
+        try expect(403, "/room/a?role=moderator", host)
+      }
+      let moderator = "/room/a?role=moderator"
+      for origin in ["http://localhost:3000", "http://127.0.0.1:8080", "https://[::1]", "localhost"] {
+        try expect(200, moderator, "localhost", origin)
+      }
+      for origin in [
+        "https://evil.example", "null", "http://localhost.evil.example", "http://localhost@evil",
+      ] {
+        try expect(403, moderator, "localhost", origin)
+        try expect(200, "/room/a", "localhost", origin)
       }
     }
   }

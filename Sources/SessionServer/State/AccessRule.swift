@@ -24,10 +24,24 @@ struct AccessRule: Sendable {
   }
 
   /// Whether a request may have credentials.
-  func admits(_ request: HTTPRequest) -> Bool { isLocal || isOpen || hasKey(request) }
+  func admits(_ request: HTTPRequest) -> Bool { isOpen || isFromHere(request) || hasKey(request) }
 
-  /// Whether it may have a moderator's.
-  func admitsModerator(_ request: HTTPRequest) -> Bool { isLocal || hasKey(request) }
+  /// Whether it may have a moderator's: not for any page of the web that a browser on this machine shows.
+  func admitsModerator(_ request: HTTPRequest) -> Bool {
+    (isFromHere(request) && hasOwnOrigin(request)) || hasKey(request)
+  }
+
+  /// Only this machine can send it, and asks for this machine: a name of a stranger's that leads here
+  /// (DNS rebinding) would make his pages this server's own for a browser.
+  private func isFromHere(_ request: HTTPRequest) -> Bool {
+    isLocal && PublicAddress(request: request).map { Self.isLoopback($0.hostName) } ?? false
+  }
+
+  /// No page of another site's: none at all, or one of this machine. The native SDK sends a host alone.
+  private func hasOwnOrigin(_ request: HTTPRequest) -> Bool {
+    guard let origin = request.header("origin") else { return true }
+    return Self.isLoopback(PublicAddress(url: origin)?.hostName ?? origin)
+  }
 
   /// The cookie for whom opened the page with the key in the query.
   func cookie(for request: HTTPRequest) -> String? {
@@ -61,7 +75,7 @@ struct AccessRule: Sendable {
   }
 
   static func isLoopback(_ host: String) -> Bool {
-    if host == "localhost" { return true }
+    if host.lowercased() == "localhost" { return true }
     var address = in_addr()
     if inet_pton(AF_INET, host, &address) == 1 { return address.s_addr & 0xFF == 127 }
     var address6 = in6_addr()
