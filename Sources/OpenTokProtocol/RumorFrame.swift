@@ -94,6 +94,15 @@ package struct RumorFrame: Equatable, Sendable {
     return output
   }
 
+  /// Bytes of `encoded()`.
+  package var encodedSize: Int {
+    func size(_ text: String) -> Int { 2 + min(text.utf8.count, Int(UInt16.max)) }
+    let texts =
+      addresses.prefix(255).reduce(0) { $0 + size($1) }
+      + headers.prefix(255).reduce(0) { $0 + size($1.name) + size($1.value) }
+    return 9 + texts + payload.count
+  }
+
   private static func append(_ text: String, to output: inout [UInt8]) {
     let bytes = text.utf8.prefix(Int(UInt16.max))
     output.append(UInt8(truncatingIfNeeded: bytes.count >> 8))

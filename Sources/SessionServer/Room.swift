@@ -41,6 +41,11 @@ package struct Room: Sendable {
       muteOnEntry: muteOnEntry)
   }
 
+  /// About the size of the state, which is bounded.
+  var stateBytes: Int {
+    members.reduce(0) { $0 + $1.infoBytes } + streams.reduce(0) { $0 + $1.infoBytes }
+  }
+
   func index(of connectionID: String) -> Int? { indices[connectionID] }
 
   private mutating func remove(_ connectionID: String) {
@@ -66,12 +71,12 @@ package struct Room: Sendable {
   ) throws(RoomRefusal) {
     guard index(of: info.id) == nil else { throw .exists }
     guard members.count < configuration.limits.connectionsPerSession else { throw .connectionLimit }
+    let member = RoomMember(
+      info, socket: socket, resumptionID: resumptionID,
+      suppressesConnectionEvents: suppressesConnectionEvents, limits: configuration.limits, at: now.instant)
+    guard stateBytes + member.infoBytes <= configuration.limits.stateBytes else { throw .connectionLimit }
     indices[info.id] = members.count
-    members.append(
-      RoomMember(
-        info, socket: socket, resumptionID: resumptionID,
-        suppressesConnectionEvents: suppressesConnectionEvents, limits: configuration.limits, at: now.instant)
-    )
+    members.append(member)
     answerState(transactionID, of: info.id)
     broadcastConnection(info, .created)
     emit(.event(.connectionCreated(session: sessionID, info)))
@@ -234,6 +239,8 @@ package struct Room: Sendable {
     members[index].signals.take(at: now.instant)
       && members[index].signalBytes.take(Double(bytes), at: now.instant)
   }
+
+  mutating func takeState(_ index: Int) -> Bool { members[index].states.take(at: now.instant) }
 
   /// Whether a connection leaves so much unacknowledged that nothing more is to be relayed to it.
   func isBehind(_ connectionID: String) -> Bool {

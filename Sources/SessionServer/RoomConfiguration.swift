@@ -59,8 +59,11 @@ package struct RoomConfiguration: Sendable {
     package var subscribersPerStream = 4
     /// Messages for a connection that it has not acknowledged; with more it is lost.
     package var unacknowledgedMessages = 8192
-    /// Bytes of their payloads.
-    package var unacknowledgedBytes = 4 << 20
+    /// Bytes of them, headers included: with the state far below what a WebSocket queues, or the connection
+    /// could never be resumed.
+    package var unacknowledgedBytes = 1 << 20
+    /// JSON text of a session's connections and streams, which who joins is sent in one message.
+    package var stateBytes = 2_000_000
     /// Answers that are kept for requests that a client repeats after a reconnect.
     package var rememberedAnswers = 512
     /// Signals of a connection: per second on average, and at once.
@@ -73,6 +76,9 @@ package struct RoomConfiguration: Sendable {
     /// All requests of a connection: a publisher with many subscribers sends many candidates at once.
     package var requestRate = 1000.0
     package var requestBurst = 5000.0
+    /// Requests that are answered with the session's whole state.
+    package var stateRate = 5.0
+    package var stateBurst = 20.0
 
     package init() {}
   }
@@ -89,7 +95,7 @@ package struct RoomConfiguration: Sendable {
   package static let maximumSignalType = 128
   /// Bytes of the ids that clients choose.
   package static let maximumID = 64
-  /// Bytes of a stream's name.
+  /// Bytes of a stream's name in JSON, where some characters take six.
   package static let maximumName = 1024
 }
 

@@ -4,6 +4,8 @@ import OpenTokProtocol
 /// A connection in a room, with or, for a grace period, without a WebSocket.
 struct RoomMember: Sendable {
   let info: ConnectionInfo
+  /// What it takes in the session's state.
+  let infoBytes: Int
   /// Whoever knows it may resume this connection; nil if it cannot be resumed.
   let resumptionID: String?
   /// It does not want to hear of other connections.
@@ -14,6 +16,7 @@ struct RoomMember: Sendable {
   var seen: Instant
   var signals: RoomRateLimit
   var signalBytes: RoomRateLimit
+  var states: RoomRateLimit
   var requests: RoomRateLimit
   /// It does not take its messages as fast as they come, and is to be removed.
   var isOverwhelmed = false
@@ -29,12 +32,14 @@ struct RoomMember: Sendable {
     limits: RoomConfiguration.Limits, at now: Instant
   ) {
     self.info = info
+    infoBytes = info.json.serialized().count
     self.socket = socket
     self.resumptionID = resumptionID
     self.suppressesConnectionEvents = suppressesConnectionEvents
     seen = now
     signals = RoomRateLimit(rate: limits.signalRate, burst: limits.signalBurst, at: now)
     signalBytes = RoomRateLimit(rate: limits.signalByteRate, burst: limits.signalByteBurst, at: now)
+    states = RoomRateLimit(rate: limits.stateRate, burst: limits.stateBurst, at: now)
     requests = RoomRateLimit(rate: limits.requestRate, burst: limits.requestBurst, at: now)
   }
 
@@ -44,7 +49,7 @@ struct RoomMember: Sendable {
   /// what it knows.
   mutating func keep(_ frame: RumorFrame, number: Int, limits: RoomConfiguration.Limits) {
     unacknowledged.append((number, frame))
-    unacknowledgedBytes += frame.payload.count
+    unacknowledgedBytes += frame.encodedSize
     if unacknowledged.count > limits.unacknowledgedMessages
       || unacknowledgedBytes > limits.unacknowledgedBytes
     {
@@ -65,7 +70,7 @@ struct RoomMember: Sendable {
       let middle = range.lowerBound + range.count / 2
       switch unacknowledged[middle].number {
       case number:
-        unacknowledgedBytes -= unacknowledged[middle].frame.payload.count
+        unacknowledgedBytes -= unacknowledged[middle].frame.encodedSize
         unacknowledged.remove(at: middle)
         return
       case ..<number: range = middle + 1..<range.upperBound

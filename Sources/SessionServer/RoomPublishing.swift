@@ -9,7 +9,7 @@ extension Room {
     let content = request.message.content
     let name = content["name"]?.stringValue ?? ""
     let channels = StreamInfo.channels(in: content)
-    guard Self.isValidID(id), name.utf8.count <= RoomConfiguration.maximumName,
+    guard Self.isValidID(id), JSON.string(name).serialized().count - 2 <= RoomConfiguration.maximumName,
       channels.allSatisfy({ Self.isValidID($0.id) })
     else { throw .malformed }
     guard streamIndex(id) == nil else { throw .exists }
@@ -20,7 +20,9 @@ extension Room {
     let info = StreamInfo(
       id: id, name: name, creationTime: now.unixMilliseconds, connection: request.sender,
       channels: channels)
-    streams.append(RoomStream(info: info))
+    let stream = RoomStream(info: info)
+    guard stateBytes + stream.infoBytes <= configuration.limits.stateBytes else { throw .streamLimit }
+    streams.append(stream)
     succeed(request, payload: iceServers(for: request))
     broadcast(RaptorMessage(.created, base.with(.stream(id)), content: info.json), from: request.sender.id)
     if !archives.isEmpty { broadcastArchiving(id, true) }
@@ -61,7 +63,12 @@ extension Room {
       throw .noChannel
     }
     let changes = ChannelInfo.changes(in: request.message.content)
+    let old = streams[index].info
     streams[index].info.channels[channelIndex].apply(changes)
+    guard stateBytes <= configuration.limits.stateBytes else {
+      streams[index].info = old
+      throw .tooLarge
+    }
     succeed(request)
     guard changes.objectValue?.isEmpty == false else { return }
     broadcast(RaptorMessage(.updated, request.message.uri, content: changes), from: request.sender.id)

@@ -51,9 +51,13 @@ extension Room {
     let request = RoomRequest(message: message, sender: sender, transactionID: transactionID)
     switch (message.method, message.uri.resource) {
     case (.read, .session):
-      if let transactionID, let index = index(of: sender.id) { answerRead(transactionID, of: index) }
+      guard let transactionID, let index = index(of: sender.id) else { return }
+      guard takeState(index) else { throw .tooFast }
+      answerRead(transactionID, of: index)
     case (.update, .session): try muteAll(request)
-    case (.create, .connection(sender.id)): answerState(transactionID, of: sender.id)
+    case (.create, .connection(sender.id)):
+      guard let index = index(of: sender.id), takeState(index) else { throw .tooFast }
+      answerState(transactionID, of: sender.id)
     case (.create, .connection): throw .exists
     case (.delete, .connection(let id)): try deleteConnection(id, request)
     case (.create, .stream(let id)): try publish(id, request)

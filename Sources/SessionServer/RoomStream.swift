@@ -10,12 +10,17 @@ struct RoomStream: Sendable {
     let peerID: String
   }
 
-  var info: StreamInfo
+  var info: StreamInfo { didSet { infoBytes = info.json.serialized().count } }
+  /// What it takes in the session's state.
+  private(set) var infoBytes: Int
   private(set) var subscribers: [Subscriber] = []
   /// The latest that ended.
   private var ended: [Subscriber] = []
 
-  init(info: StreamInfo) { self.info = info }
+  init(info: StreamInfo) {
+    self.info = info
+    infoBytes = info.json.serialized().count
+  }
 
   var id: String { info.id }
   var publisherID: String { info.connection.id }

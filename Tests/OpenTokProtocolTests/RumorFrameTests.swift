@@ -8,6 +8,7 @@ struct RumorFrameTests {
     let frame = RumorFrame(.message, to: ["ab"], headers: ["K": "é"], payload: [9, 8])
     let bytes: [UInt8] = [0, 0, 0, 18, 0, 0, 2, 1, 0, 2, 0x61, 0x62, 1, 0, 1, 0x4B, 0, 2, 0xC3, 0xA9, 9, 8]
     #expect(frame.encoded() == bytes)
+    #expect(frame.encodedSize == bytes.count && RumorFrame(.ping).encodedSize == ping.count)
     #expect(try RumorFrame(decoding: bytes) == frame)
     #expect(try RumorFrame(decoding: ping) == RumorFrame(.ping))
     #expect(RumorFrame(.ping).encoded() == ping)
@@ -41,7 +42,9 @@ struct RumorFrameTests {
 
   @Test func encodingCutsWhatHasNoRoom() throws {
     let long = String(repeating: "x", count: 70_000)
-    let decoded = try RumorFrame(decoding: RumorFrame(.message, to: [long]).encoded())
+    let cut = RumorFrame(.message, to: [long], headers: [long: ""])
+    #expect(cut.encodedSize == cut.encoded().count)
+    let decoded = try RumorFrame(decoding: cut.encoded())
     #expect(decoded.addresses[0].count == 65_535)
     #expect(RumorFrame(.subscribe, to: Array(repeating: "a", count: 300)).encoded()[7] == 255)
   }

@@ -177,6 +177,52 @@ struct RoomStreamTests {
     #expect(scene.ask(2, .signal, "/connection/a/signal/n").count == 2)
   }
 
+  @Test func theStateHasALimit() throws {
+    var scene = RoomScene.call { $0.limits.stateBytes = 2500 }
+    // Names count as they are written: each of these characters takes six bytes.
+    #expect(
+      scene.ask(1, .create, "/stream/t", ["name": .string(String(repeating: "\u{1}", count: 171))]) == [
+        "1: 400 t6 malformed"
+      ])
+    let long: JSON = ["name": .string(String(repeating: "\u{1}", count: 170))]
+    #expect(scene.ask(1, .create, "/stream/t", long).count == 4)
+    #expect(scene.ask(1, .create, "/stream/u", long) == ["1: 409 t8 streamLimitExceeded"])
+    let source: JSON = ["source": .string(String(repeating: "\u{1}", count: 64))]
+    #expect(scene.ask(1, .update, "/stream/s/channel/video1", source).count == 4)
+    #expect(scene.ask(1, .update, "/stream/s/channel/audio1", source) == ["1: 413 t10 too large"])
+    var answer = ""
+    for number in 4..<12 where !answer.contains("409") {
+      answer = scene.join(number, "c\(number)")[0]
+      #expect(number > 4 || answer.hasPrefix("4: 200"))
+    }
+    #expect(answer.hasSuffix("connectionLimitExceeded"))
+    let state = try #require(scene.directory.state(of: RoomScene.sessionID))
+    #expect((2450...2800).contains(state.json.serialized().count))
+    #expect(state.streams.map(\.id) == ["s", "t"])
+    #expect(state.streams[0].channels.map(\.source) == [source["source"]?.stringValue, nil])
+  }
+
+  @Test func aSocketTakesTheStateAndAllThatIsSentAgain() {
+    let limits = RoomConfiguration.Limits()
+    #expect(limits.stateBytes + 2 * limits.unacknowledgedBytes < WebServer.Limits().queuedBytes)
+    #expect(limits.stateBytes < 2 << 20)
+    #expect(limits.stateBytes < RumorFrame.maximumServerSize)
+  }
+
+  @Test func theStateIsNotForEverAsked() {
+    var scene = RoomScene.call {
+      $0.limits.stateRate = 5
+      $0.limits.stateBurst = 4
+    }
+    #expect((0..<2).map { _ in scene.ask(2, .read, "") }.allSatisfy { $0 == ["2: read by -"] })
+    for _ in 0..<2 { #expect(scene.ask(2, .create, "/connection/b")[0].hasPrefix("2: 200")) }
+    #expect(scene.ask(2, .read, "") == ["2: 429 t10 too many requests"])
+    #expect(scene.ask(2, .create, "/connection/b") == ["2: 429 t11 too many requests"])
+    #expect(scene.ask(1, .read, "") == ["1: read by -"])
+    _ = scene.pass(.milliseconds(200))
+    #expect(scene.ask(2, .read, "") == ["2: read by -"])
+  }
+
   @Test func oneConnectionHasFewSubscribersToAStream() {
     var scene = RoomScene.call()
     for id in ["y", "z", "w"] { #expect(scene.ask(2, .create, "/stream/s/subscriber/\(id)").count == 3) }

@@ -14,8 +14,9 @@ package final class WebServer {
     package var bodyBytes = 64 << 10
     /// A larger WebSocket message closes the socket with 1009.
     package var messageBytes = 256 << 10
-    /// A WebSocket whose reader leaves more than this unread is cut off.
-    package var queuedBytes = 1 << 20
+    /// A WebSocket whose reader leaves more than this unread is cut off. A session's state and all that a
+    /// lost connection is sent again have to fit in at once.
+    package var queuedBytes = 4 << 20
     /// How long a Close frame may take to get out.
     package var closeSeconds: Int32 = 3
     /// A WebSocket is pinged when nothing came for so long, and given up after twice the time.
