@@ -28,7 +28,8 @@ extension Commands {
   static let exitStatus = Program.Section(
     "Exit status",
     [
-      ("0", "left as asked"), ("1", "an --expect failed (not in this version yet)"), ("64", "wrong usage"), ("65", "bad input file"),
+      ("0", "left as asked"), ("1", "an --expect failed (not in this version yet)"), ("64", "wrong usage"),
+      ("65", "bad input file"),
       ("66", "input file missing"), ("69", "server or peer unreachable"), ("70", "internal error"),
       ("73", "cannot write output"), ("75", "timed out, trying again may help"),
       ("76", "the server's answer makes no sense"),
