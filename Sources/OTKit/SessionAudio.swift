@@ -10,7 +10,11 @@ final class SessionAudio: Sendable {
 
   /// Where encoded sound goes: the publication that has the microphone.
   private final class Speaker: Sendable {
-    let output = Lock<(@Sendable (EncodedAudioFrame) -> Void)?>(nil)
+    struct Output: Sendable {
+      var send: @Sendable (EncodedAudioFrame) -> Void
+    }
+
+    let output = Lock<Output?>(nil)
   }
 
   /// - Parameter failed: called on the audio thread.
@@ -28,7 +32,7 @@ final class SessionAudio: Sendable {
       let sink = try AudioSinkSpecification(parsing: specification).makeSink()
       engine = AudioEngine(
         source: nil, sink: sink, configuration: configuration, failed: failed,
-        output: { frame in speaker.output.withLock { $0 }?(frame) })
+        output: { frame in speaker.output.withLock { $0 }?.send(frame) })
     } catch {
       throw OpenTokError(error)
     }
@@ -37,7 +41,7 @@ final class SessionAudio: Sendable {
 
   /// Gives the microphone to a publication, or to none.
   func setSpeaker(_ output: (@Sendable (EncodedAudioFrame) -> Void)?) {
-    speaker.output.withLock { $0 = output }
+    speaker.output.withLock { $0 = output.map { Speaker.Output(send: $0) } }
     if output == nil { engine.setSource(nil) }
   }
 }

@@ -99,13 +99,19 @@ public final class Subscriber: Sendable {
 
   /// Passes pictures on, and tells of the first.
   final class FirstFrame: VideoRenderer {
-    let renderer = Lock<(any VideoRenderer)?>(nil)
-    private let notify = Lock<(@Sendable () -> Void)?>(nil)
+    private struct Notice: Sendable {
+      var send: @Sendable () -> Void
+    }
 
-    init(_ notify: @escaping @Sendable () -> Void) { self.notify.withLock { $0 = notify } }
+    let renderer = Lock<(any VideoRenderer)?>(nil)
+    private let notify = Lock<Notice?>(nil)
+
+    init(_ notify: @escaping @Sendable () -> Void) {
+      self.notify.withLock { $0 = Notice(send: notify) }
+    }
 
     func render(_ frame: VideoFrame) {
-      notify.withLock { $0.take() }?()
+      notify.withLock { $0.take() }?.send()
       renderer.withLock { $0 }?.render(frame)
     }
   }
