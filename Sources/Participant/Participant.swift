@@ -42,6 +42,7 @@ package actor Participant {
   /// How the session ended, if it did. While it is being entered, `connect` tells better why.
   private var sessionEnding: Result<Void, OpenTokError>?
   private var waiting: CheckedContinuation<Void, Never>?
+  private var waitingForEntry: [CheckedContinuation<Void, Never>] = []
 
   /// - Parameter observer: gets every event, in order; must not block.
   package init(
@@ -81,6 +82,17 @@ package actor Participant {
     try ending?.get()
   }
 
+  /// Returns when the session has been entered, or when it never will be.
+  package func untilEntered() async {
+    guard !hasEntered, ending == nil else { return }
+    await withCheckedContinuation { waitingForEntry.append($0) }
+  }
+
+  private func stopWaitingForEntry() {
+    for continuation in waitingForEntry { continuation.resume() }
+    waitingForEntry = []
+  }
+
   /// Ends the stay, as asked. Any time; the second call does nothing.
   package func leave() { finish(.success(())) }
 
@@ -108,6 +120,7 @@ package actor Participant {
     guard ending == nil else { return }
     try entered.get()
     hasEntered = true
+    stopWaitingForEntry()
     if let sessionEnding { finish(sessionEnding) }
     if let publisher { try await session.publish(publisher) }
     for signal in options.signals { await send(type: signal.type, data: signal.data, to: options.signalsTo) }
@@ -139,6 +152,7 @@ package actor Participant {
     guard ending == nil else { return }
     ending = result
     entering?.cancel()
+    stopWaitingForEntry()
     waiting?.resume()
     waiting = nil
   }

@@ -80,7 +80,13 @@ struct ConnectCommand {
       events?.write(event.json(at: WallClock.microseconds()))
       console.show(event)
     }
-    let obeying = Task { for await command in commands { await participant.obey(command) } }
+    let obeying = Task {
+      for await command in commands {
+        // What is piped in comes before the session is there.
+        if command != .quit, command != .interrupt { await participant.untilEntered() }
+        await participant.obey(command)
+      }
+    }
     let figures = Task {
       while (try? await Task.sleep(for: .seconds(1))) != nil {
         console.show(.stats(await participant.statistics()))

@@ -1,6 +1,7 @@
 import CommandLineKit
 import OTKit
 import OpenTokProtocol
+import SessionServer
 
 /// What ends a command: one line that says what and where, perhaps one that says what to do, and the exit code.
 struct Failure: Error {
@@ -25,6 +26,7 @@ struct Failure: Error {
         ExitCode(rawValue: error.exitCode.rawValue) ?? .internalError, error.message + number,
         hint: error.hint)
     case let error as TokenError: self.init(error)
+    case let error as SessionServerError: self.init(error)
     default: self.init(.internalError, "\(error)")
     }
   }
@@ -45,6 +47,52 @@ struct Failure: Error {
       }
     self.init(
       .badInput, message, hint: error == .cutShort ? "copy all of it: a line may have been broken" : nil)
+  }
+
+  /// - Parameter error: why the session server does not start.
+  init(_ error: SessionServerError) {
+    switch error {
+    case .web(let error): self.init(error)
+    case .state(let path, let reason):
+      self.init(
+        .cannotWrite, "the state directory\(path.isEmpty ? "" : " \(path)"): \(reason)",
+        hint: "XDG_STATE_HOME names another place")
+    case .badStateFile(let path):
+      self.init(
+        .badConfiguration, "\(path) does not hold what was written there",
+        hint: "delete it, and new credentials are made; or give --api-key and OTCHAT_API_SECRET")
+    case .accessKeyNeeded(let host):
+      self.init(
+        .usage, "others can reach \(host), and everybody could take part",
+        hint: "--access-key KEY asks for a key; --open lets everybody in")
+    case .badPublicURL(let url):
+      self.init(.usage, "--public-url: '\(url)' is no web address", hint: "it looks like https://HOST[:PORT]")
+    }
+  }
+
+  private init(_ error: WebServerError) {
+    switch error {
+    case .unknownHost(let host, let reason):
+      self.init(
+        .unavailable, "cannot listen on \(host): \(reason)", hint: "--host takes an address of this machine")
+    case .addressInUse(let host, let port):
+      self.init(
+        .unavailable, "\(host) port \(port) is in use",
+        hint: "--port 0 takes a free one; 'ss -ltnp' shows who has it")
+    case .permissionDenied(let host, let port):
+      self.init(
+        .refused, "not allowed to listen on \(host) port \(port)", hint: "ports below 1024 are for root")
+    case .addressNotAvailable(let host):
+      self.init(.unavailable, "\(host) is no address of this machine", hint: "'ip address' lists them")
+    case .cannotListen(let host, let port, let reason):
+      self.init(.unavailable, "cannot listen on \(host) port \(port): \(reason)")
+    case .badCertificate(let reason):
+      self.init(
+        .badInput, "the TLS certificate cannot be used: \(reason)",
+        hint: "--tls-cert and --tls-key take PEM files")
+    case .outOfResources:
+      self.init(.internalError, "out of memory or file descriptors", hint: "'ulimit -n' raises the latter")
+    }
   }
 
   func report() {

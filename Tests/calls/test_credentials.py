@@ -173,3 +173,28 @@ def test_tls_is_verified(binary, home):
         status, errors, _ = run(binary, "--server", server.url, "--insecure", "--until", "sessionConnected")
         assert status == 0, errors
         assert "warning" in errors
+
+
+def test_lines_that_are_piped_in_wait_for_the_session(binary, server, connect):
+    listener = connect("--no-publish", "--audio-sink", "null")
+    listener.event("sessionConnected")
+    done = subprocess.run([binary, "connect", "--server", server.url, *QUIET], input="say piped in\nquit\n", capture_output=True,
+                          text=True, timeout=10)
+    assert done.returncode == 0, done.stderr
+    assert listener.event("signal", type="chat")["data"] == "piped in"
+
+
+SERVE = {
+    "a port in use": (lambda port: ("--port", str(port)), 69, "in use"),
+    "an open door": (lambda _: ("--port", "0", "--host", "0.0.0.0"), 64, "--access-key"),
+    "no certificate": (lambda _: ("--port", "0", "--tls-cert", "/nope", "--tls-key", "/nope"), 65, "/nope"),
+    "no web address": (lambda _: ("--port", "0", "--public-url", ":::"), 64, "--public-url"),
+}
+
+
+@pytest.mark.parametrize("case", SERVE)
+def test_why_a_server_does_not_start(binary, server, case):
+    arguments, code, word = SERVE[case]
+    port = server.url.rsplit(":", 1)[1]
+    done = subprocess.run([binary, "serve", *arguments(port)], capture_output=True, text=True, timeout=5, stdin=subprocess.DEVNULL)
+    assert done.returncode == code and word in done.stderr and "otchat: hint: " in done.stderr, done.stderr
