@@ -34,6 +34,11 @@ final class MediaFile {
     guard access(path, R_OK) == 0 else {
       throw .fileUnreadable(path: path, reason: String(cString: strerror(errno)))
     }
+    // A pipe would wait for its writer, for ever.
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw .fileUnreadable(path: path, reason: "it is no regular file")
+    }
     if let reason = Self.libraryFault { throw .libraryMissing(reason: reason) }
     container = try Container(path: path)
     let format = container.handle

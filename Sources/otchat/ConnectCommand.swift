@@ -11,6 +11,11 @@ struct ConnectCommand {
   private let options: ConnectOptions
   private let log: LogOutput
 
+  /// All that would end the process without giving the terminal back.
+  private static let signals = [
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGXCPU,
+  ]
+
   init(_ arguments: Arguments) throws {
     let environment = ProcessInfo.processInfo.environment
     var arguments = arguments
@@ -27,7 +32,7 @@ struct ConnectCommand {
     let exit = CallExit()
     // Watched from here on: until the call is there a signal ends the process, later it ends the call.
     let signals = Task {
-      for await signal in SignalWatch.stream(of: [SIGINT, SIGTERM, SIGHUP]) where signal != 0 {
+      for await signal in SignalWatch.stream(of: Self.signals) where signal != 0 {
         await exit.request(.signal(signal))
       }
     }

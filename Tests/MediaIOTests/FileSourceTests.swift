@@ -175,10 +175,12 @@ private func fixture(_ name: String) throws -> String {
       Issue.record("\(String(describing: error(text, .video)))")
       return
     }
-    guard case .notDecodable? = error(directory.path, .video) else {
-      Issue.record("\(String(describing: error(directory.path, .video)))")
-      return
-    }
+    #expect(
+      error(directory.path, .video)
+        == .fileUnreadable(path: directory.path, reason: "it is no regular file"))
+    let pipe = directory.appendingPathComponent("pipe.mp4").path
+    #expect(mkfifo(pipe, 0o600) == 0)
+    #expect(error(pipe, .video) == .fileUnreadable(path: pipe, reason: "it is no regular file"))
     let silent = try fixture("silent.mp4")
     #expect(error(silent, .audio) == .noAudio(path: silent))
     let tone = try fixture("tone.wav")

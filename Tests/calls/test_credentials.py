@@ -1,5 +1,6 @@
 """Every way in which credentials can be had or be wrong: what is said, how soon, and the exit code."""
 import json
+import os
 import socket
 import subprocess
 import time
@@ -158,8 +159,10 @@ def test_credentials_on_the_command_line_and_in_the_environment(binary, server, 
 
 
 def test_usage_errors(binary, home):
+    os.mkfifo("pipe")
     for arguments, word in ((("--frame-rate", "fast"), "frame-rate"), (("--rezolution", "1x1"), "--resolution"),
-                            (("--video-source", "file:/no/such/file"), "/no/such/file"), (("--api-key", "1"), "--session-id")):
+                            (("--video-source", "file:/no/such/file"), "/no/such/file"), (("--video-source", "file:/tmp"), "regular file"),
+                            (("--video-source", "file:pipe"), "regular file"), (("--api-key", "1"), "--session-id")):
         done = subprocess.run([binary, "connect", *arguments], capture_output=True, text=True, timeout=5, stdin=subprocess.DEVNULL)
         assert done.returncode in (64, 66), done.stderr
         assert word in done.stderr

@@ -135,7 +135,7 @@ def test_keys_mute_and_help_and_chat(terminal, connect):
     other.event("streamDestroyed", name="alice", reason="clientDisconnected")
 
 
-@pytest.mark.parametrize("way", ["q", "ctrl-c", "SIGTERM", "SIGHUP", "SIGSEGV"])
+@pytest.mark.parametrize("way", ["q", "ctrl-c", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGSEGV"])
 def test_the_terminal_is_restored(terminal, way):
     one = terminal()
     one.wait_for(rb"38;2;\d+")
@@ -147,7 +147,7 @@ def test_the_terminal_is_restored(terminal, way):
         one.process.send_signal(getattr(signal, way))
     code = one.exit_code()
     assert one.is_restored()
-    assert code == {"q": 0, "ctrl-c": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGSEGV": -signal.SIGSEGV}[way]
+    assert code == {"q": 0, "ctrl-c": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGQUIT": 131, "SIGUSR1": 138, "SIGSEGV": -signal.SIGSEGV}[way]
 
 
 def test_every_size(terminal):
