@@ -252,6 +252,7 @@ final class ICETransport {
     _ pointer: UnsafeMutableRawPointer?, _ body: @NetworkActor (ICETransport) -> Void
   ) {
     guard let pointer else { return }
+    // Called by GLib on the network thread only; the transport closes its agent before it goes.
     nonisolated(unsafe) let me = pointer
     NetworkActor.assumeIsolated { body(Unmanaged<ICETransport>.fromOpaque(me).takeUnretainedValue()) }
   }
