@@ -27,11 +27,14 @@ final class ICETransport {
     /// Candidates on the loopback interface even if there are other interfaces; without others they are
     /// always made.
     var includesLoopback = false
+    /// Of `.local` names; nil: the process's.
+    var resolver: MulticastResolver?
   }
 
   static let maximumAddresses = 16
   private static let maximumRelays = 4
   private static let maximumRemoteCandidates = Int(NICE_AGENT_MAX_REMOTE_CANDIDATES)
+  private static let maximumNames = 8
   private static let component: UInt32 = 1
 
   /// The owner's number for it.
@@ -40,7 +43,7 @@ final class ICETransport {
   let password: String
   private(set) var state = State.new
   private(set) var selectedPair: (local: String, remote: String)?
-  /// Remote candidates that were of no use: TCP, mDNS names, unreadable, or too many.
+  /// Remote candidates that were of no use: TCP, names that nobody knows, unreadable, or too many.
   private(set) var ignoredCandidates = 0
 
   private let configuration: Configuration
@@ -50,7 +53,9 @@ final class ICETransport {
   private let stream: UInt32
   private var remoteCandidates = 0
   private var isGathering = false
-  private var hidesCandidates = false
+  private var names = 0
+  private var unresolved = 0
+  private var remoteCandidatesEnded = false
 
   private var niceAgent: OpaquePointer { OpaquePointer(agent) }
 
@@ -125,31 +130,55 @@ final class ICETransport {
     return nice_agent_set_remote_credentials(niceAgent, stream, userFragment, password) != 0
   }
 
-  /// Takes in a candidate of the other side. Names ending in `.local` are left out: their owner's checks
-  /// reach us and make a peer-reflexive candidate, and resolving strangers' names would tell the local
-  /// network about them.
+  /// Takes in a candidate of the other side. A name ending in `.local` becomes one as soon as the local
+  /// network has told whose it is; if it does not, its owner's checks may still reach us.
   func addRemoteCandidate(_ candidate: ICECandidate) {
     guard state != .closed else { return }
-    if candidate.isMDNS { hidesCandidates = true }
-    guard remoteCandidates < Self.maximumRemoteCandidates, candidate.isUDP, !candidate.isMDNS,
-      candidate.component == UInt16(Self.component),
+    guard remoteCandidates < Self.maximumRemoteCandidates, candidate.isUDP,
+      candidate.component == UInt16(Self.component)
+    else { return ignore() }
+    if candidate.isMDNS { resolve(candidate) } else { use(candidate) }
+  }
+
+  private func ignore() { ignoredCandidates &+= 1 }
+
+  private func use(_ candidate: ICECandidate) {
+    guard remoteCandidates < Self.maximumRemoteCandidates,
       let parsed = nice_agent_parse_remote_candidate_sdp(niceAgent, stream, "a=\(candidate.text)")
-    else {
-      ignoredCandidates &+= 1
-      return
-    }
+    else { return ignore() }
     defer { nice_candidate_free(parsed) }
     var node = GSList(data: UnsafeMutableRawPointer(parsed), next: nil)
     if nice_agent_set_remote_candidates(niceAgent, stream, Self.component, &node) > 0 {
       remoteCandidates += 1
     } else {
-      ignoredCandidates &+= 1
+      ignore()
+    }
+  }
+
+  private func resolve(_ candidate: ICECandidate) {
+    unresolved += 1
+    guard names < Self.maximumNames else { return ignore() }
+    names += 1
+    (configuration.resolver ?? .shared).resolve(candidate.address) { [weak self] address in
+      guard let self, state != .closed else { return }
+      guard let address else { return ignore() }
+      unresolved -= 1
+      var named = candidate
+      named.address = address
+      use(named)
+      finishRemoteCandidates()
     }
   }
 
   /// The other side has no more candidates, so that all of them failing is final.
   func endRemoteCandidates() {
-    guard state != .closed, !hidesCandidates else { return }
+    remoteCandidatesEnded = true
+    finishRemoteCandidates()
+  }
+
+  /// Whom we could not find may find us.
+  private func finishRemoteCandidates() {
+    guard state != .closed, remoteCandidatesEnded, unresolved == 0 else { return }
     nice_agent_peer_candidate_gathering_done(niceAgent, stream)
   }
 

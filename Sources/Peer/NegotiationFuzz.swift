@@ -24,3 +24,12 @@ package enum NegotiationFuzz {
     _ = try? offer.outcome(of: description)
   }
 }
+
+/// A fuzzing body: what anybody in the local network may send to the port of multicast DNS.
+package enum MulticastDNSFuzz {
+  package static func run(_ bytes: UnsafeRawBufferPointer) {
+    for record in MulticastDNSMessage.records(in: bytes) {
+      precondition(record.name.utf8.count < 1024 && record.address.utf8.count < 64, "bounded")
+    }
+  }
+}

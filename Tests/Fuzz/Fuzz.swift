@@ -27,6 +27,7 @@ enum Fuzz {
   private static func named(_ name: String) -> (@Sendable (UnsafeRawBufferPointer) -> Void)? {
     switch name {
     case "ice-candidate": { fuzzICECandidate($0) }
+    case "mdns": { MulticastDNSFuzz.run($0) }
     case "negotiation": { NegotiationFuzz.run($0) }
     case "raptor": { fuzzRaptor($0) }
     case "room": { fuzzRoom($0) }

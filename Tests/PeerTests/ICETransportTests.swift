@@ -21,7 +21,7 @@ private final class Pair {
   /// What the other side gets to hear of a candidate; nil: nothing.
   var passes: (String) -> String? = { $0 }
 
-  init(_ configuration: ICETransport.Configuration = .init(includesLoopback: true)) throws {
+  init(_ configuration: ICETransport.Configuration = .loopback) throws {
     left.transport = try make(left, to: right, configuration, isControlling: true)
     right.transport = try make(right, to: left, configuration, isControlling: false)
   }
@@ -95,7 +95,8 @@ private final class Pair {
       "candidate:1 1 udp 1 999.0.0.1 5000 typ host", "candidate:1 1 udp 1 :: 0 typ host",
     ]
     for candidate in useless { pair.add(candidate, to: pair.left) }
-    #expect((pair.left.transport?.ignoredCandidates ?? 0) >= 5)
+    // The name may yet be told.
+    #expect((pair.left.transport?.ignoredCandidates ?? 0) >= 4)
     try await eventually("connected", state: { pair.state }) { pair.areConnected }
   }
 

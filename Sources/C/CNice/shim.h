@@ -1,6 +1,7 @@
 #pragma once
 #include <glib.h>
 #include <glib-object.h>
+#include <glib-unix.h>
 #include <nice/agent.h>
 #include <nice/interfaces.h>
 
