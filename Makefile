@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 SWIFT_FLAGS ?=
 release := .build/release/otchat
 
-.PHONY: run build test test-unit test-calls lint format bench fuzz sanitize install clean setup
+.PHONY: run build test test-unit test-calls lint format bench bench-network fuzz sanitize install clean setup
 
 run: build
 	$(release) connect $(ARGS)
@@ -37,6 +37,11 @@ format:
 bench: setup-test build
 	swift build -c release --product bench --static-swift-stdlib
 	Tests/Bench/run
+
+# Media on bad links beside Chromium; needs root. `make bench-network ARGS="--quick --only loss5"` for one case.
+bench-network: build
+	scripts/setup build network
+	Tests/Network/run $(ARGS)
 
 # A minute of libFuzzer for each parser of what strangers send; `make fuzz SECONDS=600` for longer.
 fuzz: setup
