@@ -1,12 +1,13 @@
 """One call over the bad link, measured by who receives."""
 import asyncio, contextlib
 
+import chromium_peers
+import otchat_peers
 import speech
 from cases import SETTLING
-from otchat_peers import Receiver, Sender, Server
 from room import Room
 
-PEERS = {"otchat": (Sender, Receiver)}
+PEERS = {"otchat": otchat_peers, "chromium": chromium_peers}
 
 
 @contextlib.asynccontextmanager
@@ -14,13 +15,13 @@ async def call(case, sending, receiving, seed, folder, clip):
     """A call whose first picture has been shown, and whose link has got its faults."""
     async with contextlib.AsyncExitStack() as stack:
         room = await stack.enter_async_context(Room(seed, case.link))
-        server = await Server().start(room, folder)
+        server = await otchat_peers.Server().start(room, folder)
         stack.push_async_callback(server.stop)
-        sender, receiver = PEERS[sending][0](), PEERS[receiving][1]()
+        sender, receiver = PEERS[sending].Sender(), PEERS[receiving].Receiver()
         stack.push_async_callback(sender.stop)
         await sender.start(room, "a", server, folder, clip)
         stack.push_async_callback(receiver.stop)
-        await receiver.start(room, "b", server, folder)
+        await receiver.start(room, "b", server, folder, clip)
         await receiver.first_frame()
         if case.impairment:
             await room.set(case.impairment)
@@ -35,8 +36,8 @@ async def measure(case, sending, receiving, seed, folder, clip):
         await asyncio.sleep(case.seconds)
         end = await receiver.snapshot()
         figures = difference(begin, end)
-        figures["latency"] = receiver.latency(begin["time"], end["time"])
-        figures["avOffset"] = receiver.offset(begin["time"], end["time"])
+        figures["latency"] = await receiver.latency(begin["time"], end["time"])
+        figures["avOffset"] = await receiver.offset(begin["time"], end["time"])
         if not speech.missing():
             figures["pesq"] = speech.score(clip, *await receiver.sound_between(begin, end))
         return figures, trust(await room.report())

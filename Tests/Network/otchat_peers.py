@@ -66,7 +66,7 @@ class Sender(Peer):
 class Receiver(Peer):
     name = "otchat"
 
-    async def start(self, room, side, server, folder, subscribe="first"):
+    async def start(self, room, side, server, folder, clip, subscribe="first"):
         self.sound = folder / f"{side}{id(self)}.wav"
         await self.launch(
             room, side, server, folder, "--no-publish", "--subscribe", subscribe, "--audio-sink", f"file:{self.sound}")
@@ -87,13 +87,13 @@ class Receiver(Peer):
             "samples": audio["totalSamplesReceived"], "concealed": audio["concealedSamples"],
             "position": len(speech.load(self.sound)[0])}
 
-    def latency(self, begin, end):
+    async def latency(self, begin, end):
         """Median in ms between two moments, from drawing to showing; None if the strip was not there."""
         seen = [e["subscribers"][0]["video"]["endToEndLatency"] for e in self.stats_between(begin, end)
                 if "endToEndLatency" in e["subscribers"][0]["video"]]
         return statistics.median(seen) if seen else None
 
-    def offset(self, begin, end):
+    async def offset(self, begin, end):
         """The worst A/V offset in ms between two moments."""
         seen = [e["subscribers"][0]["video"]["avOffset"] for e in self.stats_between(begin, end)
                 if "avOffset" in e["subscribers"][0]["video"]]
@@ -102,7 +102,7 @@ class Receiver(Peer):
     def stats_between(self, begin, end):
         return [e for e in self.events if e["event"] == "stats" and begin <= e["time"] <= end and e["subscribers"]]
 
-    def resumed(self, moment):
+    async def resumed(self, moment):
         """When the first picture after a moment was shown, in seconds after it."""
         known = [e for e in self.events if e["event"] == "stats" and e["subscribers"]]
 

@@ -1,0 +1,120 @@
+"""Chromium in a room: sender, receiver, each a page of a browser of its own."""
+import asyncio, base64, pathlib, statistics
+
+import numpy
+import websockets
+
+from browsers import Chromium
+from room import socket_in
+from servers import FileServer
+
+PAGE = pathlib.Path(__file__).with_name("peer.html")
+
+
+class RoomFileServer(FileServer):
+    """The page, the library and the speech on a side's own loopback address, which browsers trust as they do https."""
+
+    async def start(self, namespace, clip):
+        self.clip = clip
+        listening = socket_in(namespace)
+        listening.bind(("127.0.0.1", 0))
+        self.server = await asyncio.start_server(self.serve, sock=listening)
+        self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        return self
+
+    def content(self, path):
+        if path == "/peer.html":
+            return PAGE.read_bytes(), "text/html; charset=utf-8"
+        if path == "/speech.wav":
+            return self.clip.read_bytes(), "audio/wav"
+        return super().content(path)
+
+
+class RoomChromium(Chromium):
+    """Runs on a side; DevTools are reached through a socket that was made there."""
+
+    def __init__(self, room, side):
+        self.prefix, self.namespace = room.inside(side), room.namespaces[side]
+
+    def command(self):
+        command, environment = super().command()
+        return [*self.prefix, *command], environment
+
+    async def connect(self, url):
+        port = int(url.split("/")[2].split(":")[1])
+        connected = socket_in(self.namespace)
+        try:
+            connected.connect(("127.0.0.1", port))
+        except OSError:
+            connected.close()
+            raise
+        self.socket, self.calls, self.number = await websockets.connect(
+            url, sock=connected, max_size=None, ping_interval=None), {}, 0
+        self.reader = asyncio.create_task(self.read())
+
+
+class Peer:
+    name = "chromium"
+
+    async def launch(self, room, side, server, clip):
+        self.files = await RoomFileServer().start(room.namespaces[side], clip)
+        self.browser = RoomChromium(room, side)
+        await self.browser.start()
+        self.page = await self.browser.open(f"{self.files.url}/peer.html?api={server.url}")
+
+    async def stop(self):
+        if hasattr(self, "browser"):
+            await self.browser.stop()
+        if hasattr(self, "files"):
+            await self.files.stop()
+
+    async def entries(self, kind):
+        """What `statistics` of the page says, with the entries by kind of media."""
+        answer = await self.page.js(f"statistics('{kind}')")
+        return answer | {entry["kind"]: entry for entry in reversed(answer["entries"])}
+
+
+class Sender(Peer):
+    async def start(self, room, side, server, folder, clip):
+        await self.launch(room, side, server, clip)
+        await self.page.js("send()")
+        return self
+
+    async def snapshot(self):
+        stats = await self.entries("outbound-rtp")
+        return {"time": stats["time"], "encoded": stats["video"]["bytesSent"]}
+
+
+class Receiver(Peer):
+    async def start(self, room, side, server, folder, clip):
+        await self.launch(room, side, server, clip)
+        await self.page.js("receive()")
+        return self
+
+    async def first_frame(self):
+        await self.page.until("frames.length > 0 && samples > 0", 30)
+
+    async def snapshot(self):
+        stats = await self.entries("inbound-rtp")
+        video, audio = stats["video"], stats["audio"]
+        return {
+            "time": stats["time"], "frames": stats["frames"], "frozen": video["totalFreezesDuration"],
+            "freezes": video["freezeCount"], "bytes": video["bytesReceived"], "nacks": video["nackCount"],
+            "plis": video["pliCount"], "packets": video["packetsReceived"], "samples": audio["totalSamplesReceived"],
+            "concealed": audio["concealedSamples"], "position": stats["position"]}
+
+    async def latency(self, begin, end):
+        frames = await self.page.js("frames")
+        seen = [latency for came, latency in frames if latency is not None and begin <= came / 1000 <= end]
+        return statistics.median(seen) if seen else None
+
+    async def offset(self, begin, end):
+        return None
+
+    async def sound_between(self, begin, end):
+        text = await self.page.js(f"soundBetween({begin['position']}, {end['position']})")
+        return numpy.frombuffer(base64.b64decode(text), "<i2"), 48000
+
+    async def resumed(self, moment):
+        frames = await self.page.js("frames")
+        return min((came / 1000 - moment for came, _ in frames if came / 1000 > moment), default=None)
