@@ -235,11 +235,11 @@ package final class CallDisplay: Sendable {
     shared.withLock { $0.flow.wrote(at: MonotonicClock.now()) }
     var rest = (bytes + TerminalFlow.question)[...]
     while !rest.isEmpty {
-      switch TerminalDevice.write(rest, to: device.output, until: MonotonicClock.now() + .milliseconds(200)) {
+      switch device.write(rest, until: MonotonicClock.now() + .milliseconds(200)) {
       case .all: rest = []
       case .partly(let count): rest = rest.dropFirst(count)
       case .closed:
-        commands(.quit)
+        if !stopping.isSet { commands(.quit) }
         return false
       }
       if stopping.isSet { return false }

@@ -63,8 +63,7 @@ package final class TerminalDevice: Sendable {
       close(self.output)
       throw .busy
     }
-    _ = Self.write(
-      Array(Self.enterBytes.utf8)[...], to: self.output, until: MonotonicClock.now() + .seconds(1))
+    _ = write(Array(Self.enterBytes.utf8)[...], until: MonotonicClock.now() + .seconds(1))
   }
 
   deinit {
@@ -78,7 +77,7 @@ package final class TerminalDevice: Sendable {
   /// Raw mode and the alternate screen again, after the process was stopped and continued.
   func resume() {
     _ = otchat_terminal_resume()
-    _ = Self.write(Array(Self.enterBytes.utf8)[...], to: output, until: MonotonicClock.now() + .seconds(1))
+    _ = write(Array(Self.enterBytes.utf8)[...], until: MonotonicClock.now() + .seconds(1))
   }
 
   package var size: TerminalSize {
@@ -93,21 +92,21 @@ package final class TerminalDevice: Sendable {
     case all
     /// Time was up; so many bytes went out.
     case partly(Int)
-    /// The terminal is gone.
+    /// The terminal is gone, or was given back.
     case closed
   }
 
   /// Writes as fast as the terminal takes it.
-  static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, until deadline: Instant) -> Written {
+  func write(_ bytes: ArraySlice<UInt8>, until deadline: Instant) -> Written {
     var rest = bytes
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      let count = rest.withUnsafeBytes { otchat_terminal_write($0.baseAddress, $0.count) }
       if count > 0 {
         rest = rest.dropFirst(count)
       } else if count < 0, errno == EAGAIN {
         let left = (deadline - MonotonicClock.now()).nanoseconds / 1_000_000
         guard left > 0 else { return .partly(bytes.count - rest.count) }
-        var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        var poll = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
         _ = Glibc.poll(&poll, 1, Int32(clamping: left))
       } else if count == 0 || errno != EINTR {
         return .closed

@@ -27,10 +27,10 @@ private final class Ghost: Sendable {
       symphonyAddress: "symphony.127.0.0.1", reconnection: false)
     state = Lock(State(machine: SignallingMachine(configuration)))
     let url = try #require(ServerURL("ws://127.0.0.1:\(server.server.port)/rumorwebsocketsv2"))
-    let socket = WebSocketClient(connectingTo: url) { [weak self] event in self?.received(event) }
+    // Under the lock, so that the socket's news waits for the machine to have started.
     state.withLock {
-      $0.socket = socket
       $0.machine.start(at: MonotonicClock.now())
+      $0.socket = WebSocketClient(connectingTo: url) { [weak self] event in self?.received(event) }
     }
   }
 

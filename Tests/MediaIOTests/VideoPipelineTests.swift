@@ -49,7 +49,7 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
             renderTime: now + .milliseconds(5)))
       })
     publisher.start()
-    try await eventually(within: .seconds(30), "30 pictures shown") { seen.frames.all.count >= 30 }
+    try await eventually("30 pictures shown") { seen.frames.all.count >= 30 }
     publisher.stop()
     subscriber.stop()
     let statistics = subscriber.statistics
@@ -71,19 +71,19 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     pipeline.setLocalRenderer(own)
     pipeline.setWatched(false)
     pipeline.start()
-    try await eventually(within: .seconds(30), "the self-view") { own.frames.all.count >= 10 }
+    try await eventually("the self-view") { own.frames.all.count >= 10 }
     #expect(frames.all.isEmpty)
     #expect(pipeline.statistics.totalEncodeTime == 0)
     pipeline.setWatched(true)
-    try await eventually(within: .seconds(30), "pictures") { frames.all.count >= 5 }
+    try await eventually("pictures") { frames.all.count >= 5 }
     #expect(frames.all.map(\.isKeyFrame).prefix(5) == [true, false, false, false, false])
     pipeline.setWatched(false)
     let shown = own.frames.all.count
-    try await eventually(within: .seconds(30), "the self-view again") { own.frames.all.count >= shown + 5 }
+    try await eventually("the self-view again") { own.frames.all.count >= shown + 5 }
     let before = frames.all.count
     pipeline.setWatched(true)
     pipeline.requestKeyFrame()
-    try await eventually(within: .seconds(30), "a late viewer's key frame") { frames.all.count > before }
+    try await eventually("a late viewer's key frame") { frames.all.count > before }
     #expect(frames.all[before].isKeyFrame)
     pipeline.stop()
   }
@@ -92,14 +92,14 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     let frames = Collector<EncodedVideoFrame>()
     let pipeline = try makePipeline(.test, into: frames)
     pipeline.start()
-    try await eventually(within: .seconds(30), "ten pictures") { frames.all.count >= 10 }
+    try await eventually("ten pictures") { frames.all.count >= 10 }
     let before = frames.all.count
     pipeline.setSource(
       try #require(try VideoSourceSpecification.noise.makeSource(size: testSize, frameRate: 30)))
-    try await eventually(within: .seconds(30), "the name of the new source") {
+    try await eventually("the name of the new source") {
       pipeline.statistics.sourceName == "noise"
     }
-    try await eventually(within: .seconds(30), "ten more pictures") { frames.all.count >= before + 12 }
+    try await eventually("ten more pictures") { frames.all.count >= before + 12 }
     pipeline.stop()
     #expect(frames.all.filter(\.isKeyFrame).count == 2)
     #expect(frames.all[0].isKeyFrame)
@@ -116,14 +116,14 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     let pipeline = try makePipeline(.test, into: frames)
     pipeline.setLocalRenderer(view)
     pipeline.start()
-    try await eventually(within: .seconds(30), "five pictures") { frames.all.count >= 5 }
+    try await eventually("five pictures") { frames.all.count >= 5 }
     pipeline.setEnabled(false)
-    try await eventually(within: .seconds(30), "a black picture") {
+    try await eventually("a black picture") {
       view.frames.all.last.map(isBlack) == true
     }
     let first = try #require(frames.all.lastIndex { $0.isKeyFrame })
     #expect(first > 0)
-    try await eventually(within: .seconds(30), "another one") { frames.all.count >= first + 2 }
+    try await eventually("another one") { frames.all.count >= first + 2 }
     let dark = frames.all[first...]
     #expect(dark.allSatisfy { $0.bytes.count < 1_000 })
     let interval = (dark[first + 1].captureTime - dark[first].captureTime).seconds
@@ -131,12 +131,12 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     // A viewer who comes now need not wait for the next second.
     let asked = MonotonicClock.now()
     pipeline.requestKeyFrame()
-    try await eventually(within: .seconds(30), "a key frame") { frames.all.filter(\.isKeyFrame).count == 3 }
+    try await eventually("a key frame") { frames.all.filter(\.isKeyFrame).count == 3 }
     let answer = try #require(frames.all.last { $0.isKeyFrame })
     #expect((answer.captureTime - asked).milliseconds < 500)
     let enabled = MonotonicClock.now()
     pipeline.setEnabled(true)
-    try await eventually(within: .seconds(30), "pictures again") {
+    try await eventually("pictures again") {
       frames.all.filter { $0.captureTime > enabled }.count >= 5
     }
     pipeline.stop()
@@ -149,19 +149,19 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     let frames = Collector<EncodedVideoFrame>()
     let pipeline = try makePipeline(.noise, into: frames)
     pipeline.start()
-    try await eventually(within: .seconds(30), "five pictures") { frames.all.count >= 5 }
+    try await eventually("five pictures") { frames.all.count >= 5 }
     pipeline.requestKeyFrame()
-    try await eventually(within: .seconds(30), "a second key frame") {
+    try await eventually("a second key frame") {
       frames.all.filter(\.isKeyFrame).count == 2
     }
     pipeline.setTargetBitrate(100_000)
-    try await eventually(within: .seconds(30), "the new bitrate") {
+    try await eventually("the new bitrate") {
       pipeline.statistics.targetBitrate == 100_000
     }
     pipeline.setTargetBitrate(50_000_000)
-    try await eventually(within: .seconds(30), "the maximum") { pipeline.statistics.targetBitrate == 500_000 }
+    try await eventually("the maximum") { pipeline.statistics.targetBitrate == 500_000 }
     pipeline.setTargetBitrate(0)
-    try await eventually(within: .seconds(30), "the minimum") { pipeline.statistics.targetBitrate == 30_000 }
+    try await eventually("the minimum") { pipeline.statistics.targetBitrate == 30_000 }
     pipeline.stop()
     let count = frames.all.count
     pipeline.stop()
@@ -174,11 +174,11 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     let pipeline = VideoPublishPipeline(
       source: source, size: testSize, frameRate: 2, maximumBitrate: 500_000, output: { frames.add($0) })
     pipeline.start()
-    try await eventually(within: .seconds(30), "the first picture") { !frames.all.isEmpty }
+    try await eventually("the first picture") { !frames.all.isEmpty }
     for count in 2...4 {
       let asked = MonotonicClock.now()
       pipeline.requestKeyFrame()
-      try await eventually(within: .seconds(30), "a key frame") {
+      try await eventually("a key frame") {
         frames.all.filter(\.isKeyFrame).count == count
       }
       let answer = try #require(frames.all.last { $0.isKeyFrame })
@@ -219,11 +219,11 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
       source: Broken(), size: testSize, frameRate: 30, maximumBitrate: 500_000, event: { events.add($0) },
       output: { frames.add($0) })
     pipeline.start()
-    try await eventually(within: .seconds(30), "a black picture") { !frames.all.isEmpty }
+    try await eventually("a black picture") { !frames.all.isEmpty }
     #expect(events.all == [.failed(name: "broken", message: "x: no such file")])
     pipeline.setSource(
       try #require(try VideoSourceSpecification.test.makeSource(size: testSize, frameRate: 30)))
-    try await eventually(within: .seconds(30), "pictures") { frames.all.count > 5 }
+    try await eventually("pictures") { frames.all.count > 5 }
     pipeline.stop()
   }
 }

@@ -38,7 +38,7 @@ import Testing
       pipeline.push(received(frame, due: start + .milliseconds(200 + 20 * index)))
     }
     // On a machine with too much to do some may be late, and left out; none may be early.
-    try await eventually(within: .seconds(30), "all had their turn") {
+    try await eventually("all had their turn") {
       let statistics = pipeline.statistics
       return statistics.framesRendered + statistics.framesDropped == 10
     }
@@ -70,7 +70,7 @@ import Testing
     #expect(barrier.isHeld.wait(until: now + .seconds(10)))
     for frame in frames[1...] { pipeline.push(received(frame, due: now)) }
     barrier.gate.post()
-    try await eventually(within: .seconds(30), "the newest is shown") { barrier.frames.all.count == 2 }
+    try await eventually("the newest is shown") { barrier.frames.all.count == 2 }
     pipeline.stop()
     let statistics = pipeline.statistics
     #expect(statistics.framesDecoded == 19)
@@ -90,7 +90,7 @@ import Testing
       if index == 3 { damaged.bytes = [UInt8](frame.bytes.prefix(2)) }
       pipeline.push(received(damaged, due: now))
     }
-    try await eventually(within: .seconds(30), "the rest after the key frame is decoded") {
+    try await eventually("the rest after the key frame is decoded") {
       pipeline.statistics.framesDecoded == 7
     }
     pipeline.stop()
@@ -112,12 +112,12 @@ import Testing
     for frame in frames[1..<120] { pipeline.push(received(frame, due: now)) }
     #expect(asked.withLock { $0 } == 1)
     barrier.gate.post()
-    try await eventually(within: .seconds(30), "what fits is decoded") {
+    try await eventually("what fits is decoded") {
       pipeline.statistics.framesDecoded == 61
     }
     pipeline.push(received(frames[119], due: now))
     for frame in frames[120...] { pipeline.push(received(frame, due: now)) }
-    try await eventually(within: .seconds(30), "it goes on with the key frame") {
+    try await eventually("it goes on with the key frame") {
       pipeline.statistics.framesDecoded == 71
     }
     pipeline.stop()
@@ -130,7 +130,7 @@ import Testing
   @Test func stopDoesNotWaitForTheNextPicture() async throws {
     let pipeline = VideoSubscribePipeline(renderer: nil, keyFrameNeeded: {})
     pipeline.push(received(try encoded(1)[0], due: MonotonicClock.now() + .seconds(60)))
-    try await eventually(within: .seconds(30), "it is decoded") { pipeline.statistics.framesDecoded == 1 }
+    try await eventually("it is decoded") { pipeline.statistics.framesDecoded == 1 }
     let begin = MonotonicClock.now()
     pipeline.stop()
     #expect((MonotonicClock.now() - begin).milliseconds < 900)  // it would give up waiting after 1 s

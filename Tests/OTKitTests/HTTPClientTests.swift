@@ -141,7 +141,7 @@ import Testing
     let cancelled = MonotonicClock.now()
     task.cancel()
     #expect(await task.value == .cancelled)
-    #expect(MonotonicClock.now() - cancelled < .seconds(3))
+    #expect(MonotonicClock.now() - cancelled < .seconds(8))
   }
 
   @Test func verifiesTLS() async throws {

@@ -217,7 +217,10 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
       call.subscriber.video.count == 20
     }
     #expect(call.subscriber.errors.isEmpty && !call.subscriber.isRemoteClosed)
-    #expect(call.subscriber.iceStates.last == .completed || call.subscriber.iceStates.last == .connected)
+    // A machine with too much to do may have seen a gap meanwhile.
+    try await eventually("connected", state: { call.state }) {
+      [.connected, .completed].contains(call.subscriber.iceStates.last)
+    }
     call.close()
   }
 

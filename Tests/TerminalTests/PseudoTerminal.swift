@@ -23,11 +23,8 @@ final class PseudoTerminal {
   init(
     _ arguments: [String], environment: [String: String], columns: Int = 80, rows: Int = 24
   ) throws {
-    // posix_openpt(3), unlockpt(3) and ptsname(3), which Glibc's module hides.
     master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
-    var (locked, number): (Int32, Int32) = (0, -1)
-    try #require(ioctl(master, Self.setLock, &locked) == 0 && ioctl(master, Self.getNumber, &number) == 0)
-    let name = "/dev/pts/\(number)"
+    let name = try Self.unlock(master)
     initial = try Self.attributes(of: master)
     Self.setSize(of: master, columns, rows)
     var actions = posix_spawn_file_actions_t()
@@ -57,6 +54,20 @@ final class PseudoTerminal {
       waitpid(process, nil, 0)
     }
     if master >= 0 { close(master) }
+  }
+
+  /// The name of the terminal behind `master`: unlockpt(3) and ptsname(3), which Glibc's module hides.
+  private static func unlock(_ master: Int32) throws -> String {
+    var (locked, number): (Int32, Int32) = (0, -1)
+    try #require(ioctl(master, setLock, &locked) == 0 && ioctl(master, getNumber, &number) == 0)
+    return "/dev/pts/\(number)"
+  }
+
+  /// The terminal behind `master`, which does not become the one of this process.
+  static func openOther(of master: Int32) throws -> Int32 {
+    let terminal = open(try unlock(master), O_RDWR | O_NOCTTY | O_CLOEXEC)
+    try #require(terminal >= 0)
+    return terminal
   }
 
   private static func attributes(of descriptor: Int32) throws -> termios {
@@ -93,12 +104,15 @@ final class PseudoTerminal {
   /// Forgets the output so far.
   func clear() { output = "" }
 
-  /// Reads what is there, and answers as a terminal does.
-  func pump() {
-    guard isReading else { return }
+  /// Reads what is there, and answers as a terminal does. True at the end: nobody has the terminal open.
+  @discardableResult
+  func pump() -> Bool {
+    guard isReading else { return false }
     var buffer = [UInt8](repeating: 0, count: 65536)
+    var isAtEnd = false
     while true {
       let count = read(master, &buffer, buffer.count)
+      if count < 0 { isAtEnd = errno == EIO }
       guard count > 0 else { break }
       pending += buffer[..<count]
     }
@@ -106,9 +120,10 @@ final class PseudoTerminal {
     pending = []
     output += text
     for _ in 0..<(text.components(separatedBy: "\u{1B}[5n").count - 1) { type("\u{1B}[0n") }
+    return isAtEnd
   }
 
-  func wait(for what: String, within limit: Duration = .seconds(10), _ condition: (PseudoTerminal) -> Bool)
+  func wait(for what: String, within limit: Duration = .seconds(60), _ condition: (PseudoTerminal) -> Bool)
     async throws
   {
     try await eventually(within: limit, what, state: { String(self.output.suffix(400)).debugDescription }) {
@@ -118,14 +133,15 @@ final class PseudoTerminal {
   }
 
   /// The exit status as a shell gives it: 128 + signal if one ended it.
-  func waitForExit(within limit: Duration = .seconds(10)) async throws -> Int32 {
+  func waitForExit(within limit: Duration = .seconds(60)) async throws -> Int32 {
     try await wait(for: "exit", within: limit) { terminal in
       var status: Int32 = 0
       guard waitpid(terminal.process, &status, WNOHANG) == terminal.process else { return false }
       terminal.exit = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
       return true
     }
-    pump()
+    // The last words may still be on their way through the kernel.
+    if isReading, master >= 0 { try await eventually("the end of the output") { pump() } }
     return exit ?? -1
   }
 }

@@ -143,7 +143,7 @@ import Testing
     try await Task.sleep(for: .milliseconds(800))
     terminal.send(signal: SIGTERM)
     var left = false
-    try await eventually(within: .seconds(3), "left", state: { logged.joined(separator: ",") }) {
+    try await eventually("left", state: { logged.joined(separator: ",") }) {
       left = logged.last == "left 143"
       return left
     }
@@ -160,9 +160,30 @@ import Testing
     var terminal: PseudoTerminal? = try await start()
     terminal?.closeWindow()
     terminal = nil
-    try await eventually(within: .seconds(5), "left", state: { logged.joined(separator: ",") }) {
+    try await eventually("left", state: { logged.joined(separator: ",") }) {
       logged.last == "left 129" || logged.last == "left 0"
     }
+  }
+
+  @Test func nothingIsDrawnOnAScreenThatWasGivenBack() async throws {
+    let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)
+    defer { close(master) }
+    let terminal = try PseudoTerminal.openOther(of: master)
+    defer { close(terminal) }
+    let device = try TerminalDevice(input: terminal, output: terminal)
+    let soon = MonotonicClock.now() + .seconds(1)
+    #expect(device.write(Array("one".utf8)[...], until: soon) == .all)
+    device.leave()
+    #expect(device.write(Array("two".utf8)[...], until: soon) == .closed)
+    let drawn = TerminalDevice.enterBytes + "one" + TerminalDevice.leaveBytes
+    var output = ""
+    try await eventually("what was written comes through", state: { output.debugDescription }) {
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      let count = read(master, &buffer, buffer.count)
+      output += String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+      return output.utf8.count >= drawn.utf8.count
+    }
+    #expect(output == drawn)
   }
 
   @Test func withoutATerminalThereIsNoDisplay() {

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 // What the handlers need is written before `active` is set and not changed while it is.
@@ -23,8 +25,11 @@ enum { CRASH_SIGNALS = sizeof crash_signals / sizeof crash_signals[0] };
 static struct sigaction previous[CRASH_SIGNALS];
 static volatile sig_atomic_t guarded;
 
+// Held over each write, so that nothing is drawn on the screen that was given back.
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
 // Async-signal-safe: write(2), poll(2), tcflush(3), tcsetattr(3), nothing else.
-void otchat_terminal_leave(void) {
+static void restore(void) {
   if (!terminal.active) return;
   terminal.active = 0;
   int saved_errno = errno;
@@ -49,10 +54,33 @@ void otchat_terminal_leave(void) {
   errno = saved_errno;
 }
 
+void otchat_terminal_leave(void) {
+  // Whoever draws may be held up by a terminal that does not read; the shell gets it back all the same.
+  struct timespec patience;
+  clock_gettime(CLOCK_MONOTONIC, &patience);
+  patience.tv_sec += 1;
+  bool held = pthread_mutex_clocklock(&gate, CLOCK_MONOTONIC, &patience) == 0;
+  restore();
+  if (held) pthread_mutex_unlock(&gate);
+}
+
+long otchat_terminal_write(const void *bytes, long count) {
+  long written = -1;
+  pthread_mutex_lock(&gate);
+  if (terminal.active)
+    written = write(terminal.output, bytes, (size_t)count);
+  else
+    errno = EIO;
+  int saved_errno = errno;
+  pthread_mutex_unlock(&gate);
+  errno = saved_errno;
+  return written;
+}
+
 // Restores the terminal, then lets the fault take its course with whatever handler was there before.
 static void crashed(int signal, siginfo_t *info, void *context) {
   (void)context;
-  otchat_terminal_leave();
+  restore();
   for (int i = 0; i < CRASH_SIGNALS; i++)
     if (crash_signals[i] == signal) sigaction(signal, &previous[i], NULL);
   // A fault repeats itself on return; a signal that somebody sent does not.

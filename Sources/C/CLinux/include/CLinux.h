@@ -26,8 +26,10 @@ void otchat_set_nonblocking(int fd, bool on);
 /// Saves the attributes of `input` and sets raw mode. From then on `leave` (at most 256 bytes) is written to
 /// `output` and the attributes are put back by whatever ends the process. False if `input` is no terminal.
 bool otchat_terminal_enter(int input, int output, const char *leave);
-/// Async-signal-safe; the second call does nothing.
+/// Any thread; the second call does nothing.
 void otchat_terminal_leave(void);
+/// write(2) to `output`; fails with EIO before `enter` and after `leave`.
+long otchat_terminal_write(const void *bytes, long count);
 /// Raw mode again, after somebody else (a shell, on SIGCONT) changed it.
 bool otchat_terminal_resume(void);
 /// Another, non-blocking open file of the terminal behind `fd`, which leaves `fd` itself as it is; -1 if
