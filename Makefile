@@ -3,7 +3,8 @@ PREFIX ?= /usr/local
 SWIFT_FLAGS ?=
 release := .build/release/otchat
 
-.PHONY: run build test test-unit test-calls lint format bench bench-network fuzz sanitize install clean setup
+.PHONY: run build test test-unit test-calls lint format bench bench-network bench-connectivity fuzz sanitize install
+.PHONY: clean setup
 
 run: build
 	$(release) connect $(ARGS)
@@ -43,6 +44,10 @@ bench: setup-test build
 bench-network: build
 	scripts/setup build network
 	Tests/Network/run $(ARGS)
+
+# Calls whose network changes, breaks, or lets little through, with what is promised of them. Needs root.
+bench-connectivity: setup-test build
+	OTCHAT_PROMISES=1 Tests/run -k connectivity -s
 
 # A minute of libFuzzer for each parser of what strangers send; `make fuzz SECONDS=600` for longer.
 fuzz: setup

@@ -5,7 +5,10 @@ enum PeerOutput: Sendable {
   case offer(PeerAddress, sdp: String)
   case answer(PeerAddress, sdp: String)
   case candidate(PeerAddress, candidate: String, sdpMid: String?, sdpMLineIndex: Int)
-  case iceStateChanged(PeerAddress, PeerConnection.ICEState, local: String?, remote: String?)
+  case iceStateChanged(
+    PeerAddress, PeerConnection.ICEState, local: String?, remote: String?, PeerConnection.ICEReason?)
+  /// A new path is needed.
+  case pathLost(PeerAddress, PeerConnection.ICEReason)
   case connected(PeerAddress)
   case failed(PeerAddress, PeerError)
   /// The other side ended the media.

@@ -39,8 +39,12 @@ final class PublisherPeers {
     timer = NetworkTimer { [weak self] in self?.releaseKeyFrame() }
   }
 
-  /// Makes a peer connection and an offer; both come back as output.
+  /// Makes a peer connection and an offer, which comes back as output; where there is one already, its other
+  /// side asks for a new path.
   func add(_ address: PeerAddress, configuration: PeerConnection.Configuration) {
+    if let entry = entries[address], !entry.connection.hasEnded {
+      return output(.pathLost(address, .requested))
+    }
     remove(matching: address)
     guard entries.count < Self.maximumPeers else {
       return output(.failed(address, .library("more than \(Self.maximumPeers) subscribers")))
@@ -56,10 +60,16 @@ final class PublisherPeers {
   }
 
   /// Asks the other side for new candidates on the same connection.
-  func restartICE(_ address: PeerAddress, answerIsLost: Bool) {
+  func restartICE(_ address: PeerAddress, _ reason: PeerConnection.ICEReason, answerIsLost: Bool) {
     guard let entry = find(address) else { return }
     negotiate(entry.address) { () throws(PeerError) in
-      try entry.connection.restartICE(answerIsLost: answerIsLost)
+      try entry.connection.restartICE(reason, answerIsLost: answerIsLost)
+    }
+  }
+
+  func addressesChanged(_ addresses: Set<String>) {
+    for (address, entry) in entries where entry.connection.isAffected(by: addresses) {
+      output(.pathLost(address, .addressChanged))
     }
   }
 
@@ -130,8 +140,8 @@ final class PublisherPeers {
     switch event {
     case .localCandidate(let candidate, let mid, let index):
       output(.candidate(address, candidate: candidate, sdpMid: mid, sdpMLineIndex: index))
-    case .iceStateChanged(let state, let local, let remote):
-      output(.iceStateChanged(address, state, local: local, remote: remote))
+    case .iceStateChanged(let state, let local, let remote, let reason):
+      output(.iceStateChanged(address, state, local: local, remote: remote, reason))
     case .connected:
       entries[address]?.isConnected = true
       output(.connected(address))

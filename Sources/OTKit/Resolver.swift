@@ -13,16 +13,20 @@ enum Resolver {
     var addresses: [String] = []
     var next = list
     while let entry = next, addresses.count < 8 {
-      var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-      if getnameinfo(
-        entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
-        == 0
-      {
-        let address = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        if !addresses.contains(address) { addresses.append(address) }
+      if let address = text(entry.pointee.ai_addr, entry.pointee.ai_addrlen), !addresses.contains(address) {
+        addresses.append(address)
       }
       next = entry.pointee.ai_next
     }
     return .success(addresses)
+  }
+
+  /// In numbers, without the port.
+  static func text(_ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> String? {
+    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    guard getnameinfo(address, length, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else {
+      return nil
+    }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -12,8 +12,8 @@ struct Publication {
   let pipeline: VideoPublishPipeline?
   /// The server's ICE servers for this stream.
   var iceServers: [OpenTokProtocol.ICEServer] = []
-  /// Peers whose path is lost and that need a new offer as soon as signalling is there.
-  var awaitingRestart: Set<PeerAddress> = []
+  /// Peers whose path is lost and that need a new offer as soon as signalling is there, and why.
+  var awaitingRestart: [PeerAddress: PeerConnection.ICEReason] = [:]
   /// Peers that were sent such an offer, and when, and have not answered yet. They get no second one for a
   /// while: an answer does not say which offer it is for.
   var restarting: [PeerAddress: Instant] = [:]
@@ -276,11 +276,17 @@ extension Session {
     case .offer(let peer, let sdp): post { $0.offer(sdp, to: peer) }
     case .candidate(let peer, let candidate, let mid, let index):
       post { $0.candidate(candidate, sdpMid: mid, sdpMLineIndex: index, to: peer) }
-    case .iceStateChanged(let peer, let state, let local, let remote):
+    case .iceStateChanged(let peer, let state, let local, let remote, let reason):
       emit(
         .iceStateChanged(
-          streamID: peer.streamID, state: state.rawValue, localCandidate: local, remoteCandidate: remote))
-      if state == .disconnected || state == .failed { restartPath(peer) }
+          streamID: peer.streamID, state: state.rawValue, localCandidate: local, remoteCandidate: remote,
+          reason: reason?.rawValue))
+      switch state {
+      case .disconnected, .failed: restartPath(peer, reason ?? .silence)
+      case .connected, .completed: publications[peer.streamID]?.awaitingRestart[peer] = nil
+      default: break
+      }
+    case .pathLost(let peer, let reason): restartPath(peer, reason)
     case .failed(_, .mediaTimedOut(let limit)):
       emit(.warning("a subscriber of ours has been silent for \(limit)"))
     case .failed(let peer, let error):
@@ -288,56 +294,6 @@ extension Session {
       emit(.error(.publisherFailed(error.openTokStage, detail: error.text)))
     case .connected, .closed, .answer, .firstVideoFrame, .firstAudioFrame:
       break
-    }
-  }
-
-  // MARK: Paths
-
-  func peerConfiguration(
-    _ servers: [OpenTokProtocol.ICEServer]
-  ) throws(OpenTokError) -> PeerConnection.Configuration {
-    var configuration = PeerConnection.Configuration(
-      certificate: try LocalCertificate.get(), cname: String(ownConnection?.id.prefix(16) ?? "otchat"))
-    let named = servers.isEmpty ? info?.iceServers ?? [] : servers
-    configuration.iceServers =
-      named.map { .init(urls: $0.urls, username: $0.username, credential: $0.credential) }
-      + self.configuration.iceServers.map {
-        .init(urls: $0.urls, username: $0.username, credential: $0.credential)
-      }
-    configuration.relayOnly = self.configuration.relayOnly || info?.relayOnly == true
-    return configuration
-  }
-
-  /// How long the answer to a restart is waited for before another may be tried.
-  static let restartPatience: Duration = .seconds(10)
-
-  /// The path to a subscriber is lost: it gets a new offer, as soon as there is a way to send it.
-  func restartPath(_ peer: PeerAddress) {
-    guard let publication = publications[peer.streamID] else { return }
-    let now = MonotonicClock.now()
-    let asked = publication.restarting[peer]
-    if let asked, now - asked < Self.restartPatience { return }
-    guard machine?.state == .connected else {
-      publications[peer.streamID]?.awaitingRestart.insert(peer)
-      return
-    }
-    publications[peer.streamID]?.restarting[peer] = now
-    let peers = publication.peers
-    NetworkActor.perform { peers.restartICE(peer, answerIsLost: asked != nil) }
-  }
-
-  /// It has answered, or there is nobody left to answer.
-  private func forgetRestart(_ peer: PeerAddress) {
-    guard var publication = publications[peer.streamID] else { return }
-    publication.awaitingRestart = publication.awaitingRestart.filter { !$0.matches(peer) }
-    publication.restarting = publication.restarting.filter { !$0.key.matches(peer) }
-    publications[peer.streamID] = publication
-  }
-
-  func signallingIsBack() {
-    for (streamID, publication) in publications where !publication.awaitingRestart.isEmpty {
-      publications[streamID]?.awaitingRestart = []
-      for peer in publication.awaitingRestart { restartPath(peer) }
     }
   }
 

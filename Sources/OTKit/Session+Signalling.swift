@@ -23,6 +23,8 @@ extension Session {
       publisherPeer(output)
     case .subscriberPeer(let output):
       subscriberPeer(output)
+    case .addresses(let addresses):
+      addressesChanged(addresses)
     case .wake:
       timer = nil
       machine?.advance(to: now)

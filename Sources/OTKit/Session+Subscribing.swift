@@ -8,7 +8,13 @@ struct Subscription {
   let subscriber: Subscriber
   let peer: SubscriberPeer
   var wantsVideo: Bool
+  /// Where offers come from.
+  var address: PeerAddress?
   var isConnected = false
+  /// When an offer was asked for that has not come yet.
+  var asked: Instant?
+  /// One is to be asked for as soon as signalling is there, and why.
+  var offerIsWanted: PeerConnection.ICEReason?
   /// How often media has failed since it last worked.
   var failures = 0
   var watchdog: Task<Void, Never>?
@@ -113,7 +119,7 @@ extension Session {
   }
 
   /// Fails a subscription unless something happens to it in time.
-  private func watch(_ id: String, _ limit: Duration, _ stage: OpenTokError.Stage, _ detail: String) {
+  func watch(_ id: String, _ limit: Duration, _ stage: OpenTokError.Stage, _ detail: String) {
     subscriptions[id]?.watchdog?.cancel()
     subscriptions[id]?.watchdog = Task { [weak self] in
       do { try await Task.sleep(for: limit) } catch { return }
@@ -142,7 +148,7 @@ extension Session {
 
   // MARK: Failing and trying again
 
-  private func failed(_ id: String, _ stage: OpenTokError.Stage, _ detail: String) {
+  func failed(_ id: String, _ stage: OpenTokError.Stage, _ detail: String) {
     guard let subscription = subscriptions[id], state == .connected else { return }
     let subscriber = subscription.subscriber
     if subscription.isConnected { emit(.subscriberDisconnected(streamID: subscriber.streamID)) }
@@ -248,6 +254,9 @@ extension Session {
     guard let id = address.subscriberID, let peer = subscriptions[id]?.peer else { return }
     subscriptions[id]?.watchdog?.cancel()
     subscriptions[id]?.watchdog = nil
+    subscriptions[id]?.address = address
+    subscriptions[id]?.asked = nil
+    subscriptions[id]?.offerIsWanted = nil
     NetworkActor.perform { peer.offer(sdp, from: address) }
   }
 
@@ -272,10 +281,19 @@ extension Session {
     case .answer(let peer, let sdp): post { $0.answer(sdp, to: peer) }
     case .candidate(let peer, let candidate, let mid, let index):
       post { $0.candidate(candidate, sdpMid: mid, sdpMLineIndex: index, to: peer) }
-    case .iceStateChanged(let peer, let state, let local, let remote):
+    case .iceStateChanged(let peer, let state, let local, let remote, let reason):
       emit(
         .iceStateChanged(
-          streamID: peer.streamID, state: state.rawValue, localCandidate: local, remoteCandidate: remote))
+          streamID: peer.streamID, state: state.rawValue, localCandidate: local, remoteCandidate: remote,
+          reason: reason?.rawValue))
+      guard let id = peer.subscriberID else { return }
+      switch state {
+      case .disconnected: askForOffer(id, reason ?? .silence)
+      case .connected, .completed: pathIsBack(id)
+      default: break
+      }
+    case .pathLost(let peer, let reason):
+      if let id = peer.subscriberID { askForOffer(id, reason) }
     case .connected(let peer):
       guard let id = peer.subscriberID, subscriptions[id]?.isConnected == false else { return }
       subscriptions[id]?.isConnected = true

@@ -1,5 +1,6 @@
 import Base
 import OpenTokProtocol
+import Peer
 
 /// A session: a room in which participants publish streams and subscribe to each other's.
 ///
@@ -29,6 +30,8 @@ public actor Session {
     /// publisher has both, with the same addresses.
     case publisherPeer(PeerOutput)
     case subscriberPeer(PeerOutput)
+    /// What this machine's addresses are now.
+    case addresses(Set<String>)
     case wake
   }
 
@@ -50,6 +53,7 @@ public actor Session {
   var socketInbox: SocketInbox?
   var timer: (deadline: Instant, task: Task<Void, Never>)?
   var ownConnection: ConnectionInfo?
+  var addressObservation: AddressWatch.Observation?
 
   var publications: [String: Publication] = [:]
   var subscriptions: [String: Subscription] = [:]
@@ -114,6 +118,7 @@ public actor Session {
       credentials: credentials, connectionID: connectionID, trust: configuration.trust,
       timeout: configuration.timeout)
     let info = try await request.send()
+    await watchAddresses()
     guard state == .connecting else { throw .cancelled }
     guard let url = ServerURL(info.messagingURL), url.scheme.hasPrefix("ws") else {
       throw .unexpectedAnswer(step: .sessionInfo, detail: "messaging_url is no WebSocket address")
@@ -161,6 +166,7 @@ public actor Session {
     ownConnection = nil
     timer?.task.cancel()
     timer = nil
+    addressObservation = nil
     stopMedia()
     inbox.finish()
     output.finish()

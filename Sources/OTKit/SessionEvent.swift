@@ -33,8 +33,11 @@ public enum SessionEvent: Sendable {
   case firstAudioFrame(streamID: String, sinceStart: Double)
   case videoDisabled(streamID: String, VideoReason)
   case videoEnabled(streamID: String, VideoReason)
-  /// Candidates are texts of RFC 8839 as far as they are known.
-  case iceStateChanged(streamID: String, state: String, localCandidate: String?, remoteCandidate: String?)
+  /// The path of a stream to or from one peer. Each end is `type address:port`, once known. The reason says
+  /// why a path was lost (`silence`, `checksFailed`) or a new one is looked for (`addressChanged`, `requested`,
+  /// `restartFailed`).
+  case iceStateChanged(
+    streamID: String, state: String, localCandidate: String?, remoteCandidate: String?, reason: String?)
 
   case signal(Signal)
   case archiveStarted(id: String, name: String)

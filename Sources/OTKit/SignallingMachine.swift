@@ -66,6 +66,8 @@ package struct SignallingMachine {
     case opening(until: Instant)
     /// Open; the server has not said yet that it still knows us.
     case verifying(until: Instant)
+
+    var hasSocket: Bool { if case .waiting = self { false } else { true } }
   }
 
   struct Pending {
@@ -82,6 +84,10 @@ package struct SignallingMachine {
   package static let silenceWithoutReconnection: Duration = .milliseconds(49900)
   package static let reconnectPeriod: Duration = .seconds(60)
   package static let reconnectDelay: Duration = .milliseconds(500)
+  /// A socket that does not open is tried anew soon, as the kernel would wait ever longer and miss the moment
+  /// when the network is back. After so many attempts each may take `connectTimeout`: the network may be slow.
+  package static let quickAttempt: Duration = .milliseconds(2500)
+  static let quickAttempts = 8
   package static let answerTimeout: Duration = .seconds(15)
   /// How many server transactions are remembered to find duplicates: as many as a server may send again.
   static let rememberedTransactions = 8192
@@ -110,6 +116,7 @@ package struct SignallingMachine {
   private var lastSent = Instant.zero
   private var lastReceived = Instant.zero
   var joinState: SessionState?
+  private var attempts = 0
 
   package init(
     _ configuration: Configuration,
@@ -303,12 +310,8 @@ package struct SignallingMachine {
         actions.append(.abortSocket)
         return lose("no way back for \(Int(Self.reconnectPeriod.seconds)) s")
       }
-      switch attempt {
-      case .waiting: openAgain(since: since, at: now)
-      case .opening, .verifying:
-        actions.append(.abortSocket)
-        retry(since: since, at: now, nil)
-      }
+      if attempt.hasSocket { actions.append(.abortSocket) }
+      openAgain(since: since, at: now)
     case .idle, .ended:
       break
     }
@@ -329,13 +332,31 @@ package struct SignallingMachine {
 
   // MARK: Losing and finding again
 
+  /// This machine's addresses have changed. A socket that began at one that is gone is lost, whatever else
+  /// can be seen of it; and one that cannot be opened may find a way now.
+  package mutating func networkChanged(socketIsCutOff: Bool, at now: Instant) {
+    switch state {
+    case .connected where socketIsCutOff && configuration.reconnection:
+      actions.append(.abortSocket)
+      reconnect(at: now)
+    case .reconnecting(let since, let attempt):
+      if attempt.hasSocket { actions.append(.abortSocket) }
+      openAgain(since: since, at: now)
+    default:
+      break
+    }
+  }
+
   private mutating func reconnect(at now: Instant) {
+    attempts = 0
     emit(.reconnecting)
     openAgain(since: now, at: now)
   }
 
   private mutating func openAgain(since: Instant, at now: Instant) {
-    state = .reconnecting(since: since, .opening(until: now + configuration.connectTimeout))
+    attempts += 1
+    let limit = attempts > Self.quickAttempts ? configuration.connectTimeout : Self.quickAttempt
+    state = .reconnecting(since: since, .opening(until: now + min(limit, configuration.connectTimeout)))
     actions.append(.openSocket(attempt: newID(), resume: true))
   }
 

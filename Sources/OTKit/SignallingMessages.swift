@@ -184,6 +184,12 @@ extension SignallingMachine {
       content: ["active": .bool(active)])
   }
 
+  /// Asks the publisher for a new offer.
+  package func requestOffer(_ peer: PeerAddress) -> RaptorMessage {
+    RaptorMessage(
+      .generateOffer, base.with(peer.resource), content: peer.content(["simulcastEnabled": false]))
+  }
+
   package func offer(_ sdp: String, to peer: PeerAddress) -> RaptorMessage {
     RaptorMessage(
       .offer, base.with(peer.resource), content: peer.content(["type": "offer", "sdp": .string(sdp)]))

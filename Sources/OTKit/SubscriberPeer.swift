@@ -66,6 +66,12 @@ final class SubscriberPeer {
     connection.addRemoteCandidate(candidate, sdpMid: sdpMid, sdpMLineIndex: sdpMLineIndex)
   }
 
+  func addressesChanged(_ addresses: Set<String>) {
+    if let address, connection?.isAffected(by: addresses) == true {
+      output(.pathLost(address, .addressChanged))
+    }
+  }
+
   func requestKeyFrame() { connection?.requestKeyFrame() }
 
   func setWantsVideo(_ wants: Bool) {
@@ -98,8 +104,8 @@ final class SubscriberPeer {
       audio.setMinimumDelay(delay)
     case .localCandidate(let candidate, let mid, let index):
       output(.candidate(address, candidate: candidate, sdpMid: mid, sdpMLineIndex: index))
-    case .iceStateChanged(let state, let local, let remote):
-      output(.iceStateChanged(address, state, local: local, remote: remote))
+    case .iceStateChanged(let state, let local, let remote, let reason):
+      output(.iceStateChanged(address, state, local: local, remote: remote, reason))
     case .connected:
       output(.connected(address))
     case .failed(let error):

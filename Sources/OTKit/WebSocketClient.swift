@@ -29,6 +29,8 @@ package final class WebSocketClient: Sendable {
   final class SharedState: Sendable {
     let queuedBytes = Atomic<Int>(0)
     let isClosed = Atomic<Bool>(false)
+    /// This machine's end, once connected.
+    let localAddress = Lock<String?>(nil)
   }
 
   /// - Parameter events: called on the service thread, in order; must not block.
@@ -47,6 +49,9 @@ package final class WebSocketClient: Sendable {
 
   /// Whether the last event has come.
   package var isClosed: Bool { shared.isClosed.load(ordering: .acquiring) }
+
+  /// This machine's end of the connection, in text; nil before it is open.
+  package var localAddress: String? { shared.localAddress.withLock { $0 } }
 
   /// Queues a message. Where the queue is full the connection is given up, and `closed` tells.
   package func send(_ message: [UInt8]) {

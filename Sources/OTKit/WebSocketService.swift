@@ -231,6 +231,7 @@ final class WebSocketService: @unchecked Sendable {
       guard connections[id] != nil else { return -1 }
       connections[id]?.socket = socket
       connections[id]?.isOpen = true
+      connections[id]?.shared.localAddress.withLock { $0 = localAddress(of: socket) }
       connections[id]?.events(.opened)
       wantToWrite(id)
     case LWS_CALLBACK_CLIENT_RECEIVE:
@@ -255,6 +256,19 @@ final class WebSocketService: @unchecked Sendable {
       break
     }
     return 0
+  }
+
+  private func localAddress(of socket: OpaquePointer?) -> String? {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutableBytes(of: &storage) { bytes in
+      bytes.withMemoryRebound(to: sockaddr.self) { name -> String? in
+        guard let address = name.baseAddress,
+          getsockname(lws_get_socket_fd(socket), address, &length) == 0
+        else { return nil }
+        return Resolver.text(address, length)
+      }
+    }
   }
 
   private func receive(_ socket: OpaquePointer?, _ id: UInt, _ piece: UnsafeRawBufferPointer) -> Int32 {

@@ -96,12 +96,12 @@ extension SessionEvent {
       ("videoDisabled", ["streamId": .string(id), "reason": .string(reason.rawValue)])
     case .videoEnabled(let id, let reason):
       ("videoEnabled", ["streamId": .string(id), "reason": .string(reason.rawValue)])
-    case .iceStateChanged(let id, let state, let local, let remote):
+    case .iceStateChanged(let id, let state, let local, let remote, let reason):
       (
         "iceStateChanged",
         [
           "streamId": .string(id), "state": .string(state), "localCandidate": local.map(JSON.string) ?? .null,
-          "remoteCandidate": remote.map(JSON.string) ?? .null,
+          "remoteCandidate": remote.map(JSON.string) ?? .null, "reason": reason.map(JSON.string) ?? .null,
         ]
       )
     case .signal(let signal):

@@ -3,7 +3,12 @@ import CNice
 extension ICETransport {
   /// Addresses to make host candidates of. Left to itself libnice uses every address but loopback, and
   /// makes nothing at all on a machine that has only that.
-  static func localAddresses(includesLoopback: Bool) -> [NiceAddress] {
+  static func localAddresses(includesLoopback: Bool) -> [String] {
+    choose(interfaceAddresses(), includesLoopback: includesLoopback)
+  }
+
+  /// Of all interfaces that are up.
+  static func interfaceAddresses() -> [String] {
     var all: [String] = []
     let list = nice_interfaces_get_local_ips(1)
     var node = list
@@ -15,18 +20,19 @@ extension ICETransport {
       node = current.pointee.next
     }
     g_list_free(list)
-    return choose(all, includesLoopback: includesLoopback).compactMap { text in
-      var address = NiceAddress()
-      nice_address_init(&address)
-      return nice_address_set_from_string(&address, text) != 0 ? address : nil
-    }
+    return all
   }
 
-  /// Without link-local IPv6, whose scope means nothing to the other side; loopback if asked for or if
-  /// there is nothing else.
+  /// Not link-local IPv6, whose scope means nothing to the other side.
+  nonisolated static func isUsable(_ address: String) -> Bool { !address.lowercased().hasPrefix("fe80:") }
+
+  nonisolated static func isLoopback(_ address: String) -> Bool {
+    address.hasPrefix("127.") || address == "::1"
+  }
+
+  /// Loopback if asked for or if there is nothing else.
   static func choose(_ addresses: [String], includesLoopback: Bool) -> [String] {
-    let usable = addresses.filter { !$0.lowercased().hasPrefix("fe80:") }
-    let isLoopback = { (text: String) in text.hasPrefix("127.") || text == "::1" }
+    let usable = addresses.filter(isUsable)
     let others = usable.filter { !isLoopback($0) }
     let chosen = includesLoopback || others.isEmpty ? others + usable.filter(isLoopback) : others
     return Array(chosen.prefix(maximumAddresses))
@@ -35,9 +41,7 @@ extension ICETransport {
   /// Such as `host 192.0.2.1:5000` or `relay [2001:db8::1]:5000`.
   nonisolated static func text(_ candidate: UnsafeMutablePointer<NiceCandidate>) -> String {
     var address = candidate.pointee.addr
-    var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN) + 1)
-    nice_address_to_string(&address, &buffer)
-    let host = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let host = text(&address)
     let type =
       switch candidate.pointee.type {
       case NICE_CANDIDATE_TYPE_HOST: "host"
@@ -46,5 +50,12 @@ extension ICETransport {
       default: "relay"
       }
     return "\(type) \(host.contains(":") ? "[\(host)]" : host):\(nice_address_get_port(&address))"
+  }
+
+  /// Without its port.
+  nonisolated static func text(_ address: inout NiceAddress) -> String {
+    var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN) + 1)
+    nice_address_to_string(&address, &buffer)
+    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 }

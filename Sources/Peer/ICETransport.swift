@@ -2,8 +2,13 @@ import Base
 import CNice
 import SDP
 
-/// One generation of ICE (RFC 8445, full, trickle by RFC 8838): gathers candidates, finds a path, keeps
-/// the other side's consent (RFC 7675) and carries datagrams. A restart is a new transport.
+/// One generation of ICE (RFC 8445, full, trickle by RFC 8838): gathers candidates, finds a path, asks the
+/// other side from time to time whether it is still there, and carries datagrams. A restart is a new
+/// transport.
+///
+/// libnice's own consent freshness is off: it gives a path up after 10 s without an answer, for good, where
+/// RFC 7675 (5.1) allows 30 and a network is often back by then. In its place the path is checked by binding
+/// requests, whose failure ends sending here, and `PeerConnection` allows no more than 30 s of silence.
 @NetworkActor
 final class ICETransport {
   /// The names of the W3C's RTCIceTransportState.
@@ -43,6 +48,10 @@ final class ICETransport {
   let password: String
   private(set) var state = State.new
   private(set) var selectedPair: (local: String, remote: String)?
+  /// Our own address that the selected path goes out from.
+  private var base: String?
+  /// What host candidates were made of.
+  private var gathered: [String] = []
   /// Remote candidates that were of no use: TCP, names that nobody knows, unreadable, or too many.
   private(set) var ignoredCandidates = 0
 
@@ -71,8 +80,7 @@ final class ICETransport {
   ) throws(PeerError) {
     let lite = isLite ? NICE_AGENT_OPTION_LITE_MODE : NICE_AGENT_OPTION_NONE
     let options = NiceAgentOption(
-      rawValue: NICE_AGENT_OPTION_ICE_TRICKLE.rawValue | NICE_AGENT_OPTION_CONSENT_FRESHNESS.rawValue
-        | lite.rawValue)
+      rawValue: NICE_AGENT_OPTION_ICE_TRICKLE.rawValue | lite.rawValue)
     guard
       let agent = nice_agent_new_full(
         NetworkThread.shared.context.pointer, NICE_COMPATIBILITY_RFC5245, options)
@@ -80,6 +88,7 @@ final class ICETransport {
     let object = UnsafeMutableRawPointer(agent)
     otchat_set_boolean(object, "upnp", 0)  // 200 ms of waiting for routers that do not answer
     otchat_set_boolean(object, "ice-tcp", 0)
+    otchat_set_boolean(object, "keepalive-conncheck", 1)
     otchat_set_uint(object, "idle-timeout", 2000)  // ms from the last failed check to `failed`
     otchat_set_boolean(object, "controlling-mode", isControlling ? 1 : 0)
     otchat_set_boolean(object, "force-relay", configuration.relayOnly ? 1 : 0)
@@ -114,8 +123,13 @@ final class ICETransport {
   func gather() throws(PeerError) {
     guard !isGathering, state != .closed else { return }
     isGathering = true
-    for var address in Self.localAddresses(includesLoopback: configuration.includesLoopback) {
-      nice_agent_add_local_address(niceAgent, &address)
+    gathered = Self.localAddresses(includesLoopback: configuration.includesLoopback)
+    for text in gathered {
+      var address = NiceAddress()
+      nice_address_init(&address)
+      if nice_address_set_from_string(&address, text) != 0 {
+        nice_agent_add_local_address(niceAgent, &address)
+      }
     }
     guard nice_agent_gather_candidates(niceAgent, stream) != 0 else {
       throw .library("libnice: no candidate on any interface")
@@ -182,9 +196,10 @@ final class ICETransport {
     nice_agent_peer_candidate_gathering_done(niceAgent, stream)
   }
 
-  /// Sends one datagram on the selected path, without blocking. False if there is none or it is congested.
+  /// Sends one datagram on the selected path, without blocking. False if there is none, the other side no
+  /// longer answers on it, or it is congested.
   func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
-    guard state != .closed, let bytes = datagram.baseAddress else { return false }
+    guard state != .closed, state != .failed, let bytes = datagram.baseAddress else { return false }
     let sent = nice_agent_send(
       niceAgent, stream, Self.component, UInt32(clamping: datagram.count),
       bytes.assumingMemoryBound(to: CChar.self))
@@ -200,6 +215,13 @@ final class ICETransport {
     // libnice drops our reference in the callback, which comes on this thread's loop, never from within
     // this call's caller's callback.
     nice_agent_close_async(niceAgent, { agent, _, _ in g_object_unref(agent) }, nil)
+  }
+
+  /// Whether the path goes out from an address that is not among `addresses`. Where that is not known, as for
+  /// a relay over TCP, or there is no path yet: whether any that it might is missing.
+  func isCutOff(from addresses: Set<String>) -> Bool {
+    if let base, gathered.contains(base) { return !addresses.contains(base) }
+    return !addresses.isSuperset(of: gathered)
   }
 
   private func configureServers() {
@@ -243,7 +265,7 @@ final class ICETransport {
     onCandidate = { _, candidate, me in
       guard let candidate else { return }
       nonisolated(unsafe) let borrowed = candidate  // stays on this thread, used during the call only
-      ICETransport.with(me) { $0.gathered(borrowed) }
+      ICETransport.with(me) { $0.found(borrowed) }
     }
     connect("new-candidate-full", unsafeBitCast(onCandidate, to: GCallback.self), me)
 
@@ -259,7 +281,8 @@ final class ICETransport {
     onPair = { _, _, _, local, remote, me in
       guard let local, let remote else { return }
       let pair = (ICETransport.text(local), ICETransport.text(remote))
-      ICETransport.with(me) { $0.selected(local: pair.0, remote: pair.1) }
+      let base = ICETransport.text(&local.pointee.base_addr)
+      ICETransport.with(me) { $0.selected(local: pair.0, remote: pair.1, base: base) }
     }
     connect("new-selected-pair-full", unsafeBitCast(onPair, to: GCallback.self), me)
 
@@ -300,7 +323,7 @@ final class ICETransport {
     report(.stateChanged(next))
   }
 
-  private func gathered(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
+  private func found(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
     guard !configuration.relayOnly || candidate.pointee.type == NICE_CANDIDATE_TYPE_RELAYED,
       let text = nice_agent_generate_local_candidate_sdp(niceAgent, candidate)
     else { return }
@@ -308,8 +331,9 @@ final class ICETransport {
     report(.candidate(String(String(cString: text).trimmingPrefix("a="))))
   }
 
-  private func selected(local: String, remote: String) {
+  private func selected(local: String, remote: String, base: String) {
     selectedPair = (local, remote)
+    self.base = base
     report(.selectedPair(local: local, remote: remote))
   }
 

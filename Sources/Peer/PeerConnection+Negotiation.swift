@@ -24,7 +24,9 @@ extension PeerConnection {
   /// A new offer with new candidates for the same streams; the old path is used until there is a new one.
   /// - Parameter answerIsLost: the answer to the offer before is no longer expected; the next answer is this
   ///   one's.
-  package func restartICE(answerIsLost: Bool = false) throws(PeerError) -> String {
+  package func restartICE(
+    _ reason: ICEReason = .requested, answerIsLost: Bool = false
+  ) throws(PeerError) -> String {
     guard let mediaOffer, phase == .connecting || phase == .connected else {
       throw .wrongState("only the side that offered can restart ICE, and only while the connection stands")
     }
@@ -32,12 +34,14 @@ extension PeerConnection {
     nextICE?.close()
     let transport = try makeICE(isControlling: true)
     nextICE = transport
-    return try describe(mediaOffer, transport)
+    let offer = try describe(mediaOffer, transport)
+    tell(.checking, reason)
+    return offer
   }
 
   private func describe(_ offer: MediaOffer, _ transport: ICETransport) throws(PeerError) -> String {
     unanswered += 1
-    expect(.answerTimedOut(after: configuration.limit))
+    expect(.answerTimedOut(after: configuration.limit), restartWithin: Self.answerLimit)
     let description = offer.description(localTransport(transport))
     try transport.gather()
     return description.serialized()
@@ -45,6 +49,8 @@ extension PeerConnection {
 
   /// The other side's answer to our last offer.
   package func setAnswer(_ sdp: String) throws(PeerError) {
+    // After a restart that was given up.
+    if phase == .connected, unanswered == 0 { return }
     guard let mediaOffer, unanswered > 0, phase != .ended else { throw .wrongState("no offer to answer") }
     let outcome = try mediaOffer.outcome(of: try Self.parse(sdp))
     unanswered -= 1
@@ -88,6 +94,7 @@ extension PeerConnection {
       } else {
         nextICE?.close()
         nextICE = transport
+        tell(.checking, .requested)
       }
     }
     if secure == nil { secure = makeSecureTransport() }
@@ -139,8 +146,8 @@ extension PeerConnection {
   // MARK: Both
 
   /// What has to come next: while connecting within the limit; later only media has to go on.
-  private func expect(_ expiry: PeerError) {
-    if phase == .connected { restarted = MonotonicClock.now() } else { wait(for: expiry) }
+  private func expect(_ expiry: PeerError, restartWithin limit: Duration) {
+    if phase == .connected { restartDeadline = MonotonicClock.now() + limit } else { wait(for: expiry) }
   }
 
   private static func parse(_ sdp: String) throws(PeerError) -> SessionDescription {
@@ -179,7 +186,7 @@ extension PeerConnection {
       guard ice.setRemote(userFragment: transport.userFragment, password: transport.password) else {
         throw .invalidDescription("libnice refuses ice-ufrag or ice-pwd")
       }
-      expect(.iceTimedOut(after: configuration.limit))
+      expect(.iceTimedOut(after: configuration.limit), restartWithin: Self.checksLimit)
     }
     for candidate in transport.candidates { ice.addRemoteCandidate(candidate) }
     let pending = pendingCandidates
@@ -210,7 +217,7 @@ extension PeerConnection {
     case .gatheringComplete: emit(.gatheringComplete)
     case .selectedPair:
       if generation == ice?.generation, iceState == .connected || iceState == .completed {
-        emit(.iceStateChanged(iceState, local: ice?.selectedPair?.local, remote: ice?.selectedPair?.remote))
+        tell(iceState, nil)
       }
     case .stateChanged(let state): iceTransport(state, generation: generation)
     }
@@ -223,7 +230,7 @@ extension PeerConnection {
         ice?.close()
         ice = nextICE
         nextICE = nil
-        restarted = nil
+        restartDeadline = nil
       case .failed: return  // `watch` gives it up
       default: return
       }
@@ -234,7 +241,7 @@ extension PeerConnection {
       setICEState(state == .connected ? .connected : .completed)
       pathOpened()
     // Consent is lost, not yet the connection: `watch` counts the silence.
-    case .failed where phase == .connected: setICEState(.disconnected)
+    case .failed where phase == .connected: setICEState(.disconnected, .checksFailed)
     case .failed: fail(.iceFailed)
     case .new, .closed: break
     }

@@ -38,6 +38,9 @@ package final class PeerConnection {
     /// Once connected: silence of the other side after which the path counts as lost. Every peer reports
     /// more often, even one that is muted (RFC 3550, 6.2).
     package var silenceLimit = Duration.seconds(7)
+    /// Once connected: silence after which nothing more is sent on a path (RFC 7675, 5.1). Only a restart of
+    /// ICE ends that.
+    package var consentLimit = Duration.seconds(30)
     /// Once connected: how long the other side may be silent, restarts of ICE included.
     package var interruptionLimit = Duration.seconds(60)
     /// Bits per second that sending never exceeds.
@@ -54,14 +57,30 @@ package final class PeerConnection {
     case new, checking, connected, completed, disconnected, failed, closed
   }
 
+  /// Why a path is given up or a new one looked for.
+  package enum ICEReason: String, Sendable {
+    /// Nothing has come from the other side for a while.
+    case silence
+    /// The other side no longer answers checks, or answers none.
+    case checksFailed
+    /// Looking for a new path has led to none.
+    case restartFailed
+    /// Our own address is gone, or there is a new one while there was no path.
+    case addressChanged
+    /// The other side wants a new path.
+    case requested
+  }
+
   enum Phase {
     case new, connecting, connected, ended
   }
 
   /// Candidates that come before the description they belong to are kept this far.
   static let maximumPendingCandidates = 64
-  /// libnice gives up its checks before that; then only another restart can find a path.
-  private static let restartLimit = Duration.seconds(8)
+  /// From the answer; libnice gives up its checks before that, and then only another restart finds a path.
+  static let checksLimit = Duration.seconds(8)
+  /// From the offer. Whoever is asked may have lost its signalling, and gets the offer when it is back.
+  package nonisolated static let answerLimit = Duration.seconds(30)
 
   let configuration: Configuration
   private let handle: (PeerEvent) -> Void
@@ -85,7 +104,8 @@ package final class PeerConnection {
   var ice: ICETransport?
   /// A restart that has no path yet; until it has, `ice` carries on.
   var nextICE: ICETransport?
-  var restarted: Instant?
+  /// When `nextICE` is given up.
+  var restartDeadline: Instant?
   var generations = 0
   var secure: SecureTransport?
   /// Whether a retransmission repeats a packet number (no RTX), which AES-GCM must never see.
@@ -104,6 +124,7 @@ package final class PeerConnection {
   private var expiry: PeerError?
   /// When the present path was opened: silence before it does not count.
   private var opened = Instant.zero
+  private var hasConsent = true
 
   /// - Parameter events: called on the network thread; nothing is called after `close`.
   package init(configuration: Configuration, events: @escaping (PeerEvent) -> Void) {
@@ -215,7 +236,10 @@ package final class PeerConnection {
   func makeSecureTransport() -> SecureTransport {
     SecureTransport(
       certificate: configuration.certificate,
-      transmit: { [weak self] datagram in self?.ice?.send(datagram) ?? false },
+      transmit: { [weak self] datagram in
+        guard let self, hasConsent, let ice else { return false }
+        return ice.send(datagram)
+      },
       events: { [weak self] event in self?.secureTransport(event) },
       packets: { [weak self] packet, now in
         guard let self, phase == .connected else { return }
@@ -242,15 +266,31 @@ package final class PeerConnection {
     }
   }
 
-  func setICEState(_ state: ICEState) {
+  func setICEState(_ state: ICEState, _ reason: ICEReason? = nil) {
     guard state != iceState else { return }
     iceState = state
-    emit(.iceStateChanged(state, local: ice?.selectedPair?.local, remote: ice?.selectedPair?.remote))
+    tell(state, reason)
   }
+
+  func tell(_ state: ICEState, _ reason: ICEReason?) {
+    let pair = ice?.selectedPair
+    emit(.iceStateChanged(state, local: pair?.local, remote: pair?.remote, reason))
+  }
+
+  /// Whether the change to these addresses of our own calls for a restart of ICE: the path went out from one
+  /// that is gone, or there is no path and now something new to try.
+  package func isAffected(by addresses: Set<String>) -> Bool {
+    guard phase == .connecting || phase == .connected, let ice, addresses.contains(where: { !isLoopback($0) })
+    else { return false }
+    return (nextICE ?? ice).isCutOff(from: addresses) || iceState == .disconnected
+  }
+
+  private func isLoopback(_ address: String) -> Bool { ICETransport.isLoopback(address) }
 
   /// A path has been found.
   func pathOpened() {
     opened = MonotonicClock.now()
+    hasConsent = true
     guard phase == .connecting, let remote, let secure else { return }
     wait(for: nil)
     secure.start(
@@ -285,11 +325,10 @@ package final class PeerConnection {
     let silence = now - max(secure?.lastReceived ?? .zero, opened)
     if silence > configuration.interruptionLimit { return fail(.consentLost) }
     let isSilent = silence > configuration.silenceLimit
-    if let restarted, nextICE != nil, now - restarted > Self.restartLimit {
-      giveUpRestart(isSilent: isSilent)
-    }
+    if silence > configuration.consentLimit { hasConsent = false }
+    if let restartDeadline, nextICE != nil, now > restartDeadline { giveUpRestart(isSilent: isSilent) }
     if isSilent, iceState == .connected || iceState == .completed {
-      setICEState(.disconnected)
+      setICEState(.disconnected, .silence)
     } else if !isSilent, iceState == .disconnected {
       setICEState(.connected)
     }
@@ -299,17 +338,17 @@ package final class PeerConnection {
   func giveUpRestart(isSilent: Bool) {
     nextICE?.close()
     nextICE = nil
-    restarted = nil
+    restartDeadline = nil
     guard isSilent else { return }
     iceState = .disconnected
-    emit(.iceStateChanged(.disconnected, local: ice?.selectedPair?.local, remote: ice?.selectedPair?.remote))
+    tell(.disconnected, .restartFailed)
   }
 
   // MARK: The end
 
   func fail(_ error: PeerError) {
     guard phase != .ended else { return }
-    if error.stage == .ice { setICEState(.failed) }
+    if error.stage == .ice { setICEState(.failed, error == .consentLost ? .silence : .checksFailed) }
     end(saysGoodbye: true)
     emit(.failed(error))
   }

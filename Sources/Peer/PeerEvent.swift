@@ -5,9 +5,11 @@ package enum PeerEvent: Sendable {
   /// For the other side, by signalling: `candidate:…`.
   case localCandidate(candidate: String, sdpMid: String?, sdpMLineIndex: Int)
   case gatheringComplete
-  /// The path's state; each end as `type address:port` once there is one. At `disconnected` the offering
-  /// side should restart ICE; it comes again when that was in vain, until `interruptionLimit` has passed.
-  case iceStateChanged(PeerConnection.ICEState, local: String?, remote: String?)
+  /// The path's state; each end as `type address:port` once there is one; why, if there is something to say.
+  /// `disconnected` comes again when a restart was in vain, until `interruptionLimit` has passed;
+  /// `checking` again when one begins.
+  case iceStateChanged(
+    PeerConnection.ICEState, local: String?, remote: String?, PeerConnection.ICEReason? = nil)
   /// Media can flow; what was agreed on, such as `DTLSv1.2 ECDHE-ECDSA-AES256-GCM-SHA384 aeadAES128GCM`.
   case connected(String)
   /// The connection has ended; except that `mediaTimedOut` is a warning.

@@ -72,6 +72,7 @@ extension Room {
     case (.offer, .subscriber(let stream, let id)), (.answer, .subscriber(let stream, let id)),
       (.prAnswer, .subscriber(let stream, let id)), (.candidate, .subscriber(let stream, let id)):
       try relay(id, of: stream, request)
+    case (.generateOffer, .subscriber(let stream, let id)): try askForOffer(id, of: stream, request)
     case (.signal, .signal(_, let recipient)): try signal(to: recipient, request)
     default: throw .noResource
     }

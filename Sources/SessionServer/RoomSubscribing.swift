@@ -23,6 +23,22 @@ extension Room {
       RaptorMessage(
         .created, request.message.uri, content: ["id": .string(id), "connection": .string(request.sender.id)]),
       from: request.sender.id, to: publisher)
+    sendGenerateOffer(subscriber, request, to: publisher)
+  }
+
+  /// A subscriber whose path is lost wants another offer: that renews the path of the same peer connection.
+  mutating func askForOffer(_ id: String, of stream: String, _ request: RoomRequest) throws(RoomRefusal) {
+    guard let index = streamIndex(stream) else { throw .noStream }
+    guard let subscriber = streams[index].subscriber(id) else { throw .noSubscriber }
+    guard subscriber.connectionID == request.sender.id else { throw .forbidden }
+    guard !isBehind(streams[index].publisherID) else { throw .tooFast }
+    succeed(request)
+    sendGenerateOffer(subscriber, request, to: streams[index].publisherID)
+  }
+
+  private mutating func sendGenerateOffer(
+    _ subscriber: RoomStream.Subscriber, _ request: RoomRequest, to publisher: String
+  ) {
     send(
       RaptorMessage(
         .generateOffer, request.message.uri,

@@ -39,7 +39,7 @@ private final class Party {
     case .localCandidate(let candidate, let mid, let index):
       candidates.append((candidate, mid, index))
       other?.connection?.addRemoteCandidate(candidate, sdpMid: mid, sdpMLineIndex: index)
-    case .iceStateChanged(let state, _, _): iceStates.append(state)
+    case .iceStateChanged(let state, _, _, _): iceStates.append(state)
     case .connected(let description): connected.append(description)
     case .failed(let error): errors.append(error)
     case .keyFrameRequested: keyFrameRequests += 1
@@ -334,6 +334,43 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
     }
     #expect(call.publisher.errors.isEmpty && call.subscriber.errors.isEmpty)
     call.close()
+  }
+
+  /// RFC 7675, 5.1: not even when the other side is heard again, until ICE has been restarted.
+  @Test func withoutConsentNothingIsSentUntilARestart() async throws {
+    let call = Call {
+      $0.silenceLimit = .milliseconds(350)
+      $0.consentLimit = .milliseconds(700)
+    }
+    try await call.connect()
+    let publisher = try #require(call.publisher.connection)
+    let subscriber = try #require(call.subscriber.connection)
+    subscriber.ice?.close()
+    try await eventually("silence", state: { call.state }) {
+      publisher.send(sound(0))
+      let before = publisher.statistics().packetsSent
+      publisher.send(sound(1))
+      return call.publisher.iceStates.last == .disconnected && publisher.statistics().packetsSent == before
+    }
+    #expect(publisher.statistics().dropped[.notSent] > 0)
+    try publisher.setAnswer(try subscriber.answer(toOffer: try publisher.restartICE(.silence)))
+    try await eventually("new path", state: { call.state }) { publisher.nextICE == nil }
+    publisher.send(picture(0, isKeyFrame: true))
+    try await eventually("media") { call.subscriber.video.count == 1 }
+    call.close()
+  }
+
+  @Test func aLostAddressCallsForARestart() async throws {
+    let call = Call()
+    try await call.connect()
+    let publisher = try #require(call.publisher.connection)
+    #expect(!publisher.isAffected(by: AddressWatch.shared.addresses.union(["192.0.2.1"])))
+    #expect(publisher.isAffected(by: ["192.0.2.1"]))
+    // With nothing to go out from there is nothing to try.
+    #expect(!publisher.isAffected(by: []))
+    #expect(!publisher.isAffected(by: ["127.0.0.9", "::1"]))
+    call.close()
+    #expect(!publisher.isAffected(by: ["192.0.2.1"]))
   }
 
   @Test func silenceEndsTheConnectionAtLast() async throws {

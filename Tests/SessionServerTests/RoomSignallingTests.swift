@@ -84,6 +84,19 @@ struct RoomSignallingTests {
     #expect(scene.ask(2, .signal, "/signal/n").count == 3)
   }
 
+  /// The path of the same peer connection is to be renewed, so its names stay.
+  @Test func aSubscriberAsksItsPublisherForAnotherOffer() {
+    var scene = RoomScene.call()
+    let asked = scene.ask(2, .generateOffer, "/stream/s/subscriber/x")
+    #expect(asked.count == 2)
+    #expect(asked.first == "2: 200 t6")
+    #expect(asked.last?.hasPrefix("1: generateoffer /stream/s/subscriber/x by b") == true)
+    #expect(scene.ask(1, .generateOffer, "/stream/s/subscriber/x") == ["1: 403 t7 not permitted"])
+    #expect(scene.ask(3, .generateOffer, "/stream/s/subscriber/x") == ["3: 403 t8 not permitted"])
+    #expect(scene.ask(2, .generateOffer, "/stream/s/subscriber/y") == ["2: 404 t9 no such subscriber"])
+    #expect(scene.ask(2, .generateOffer, "/stream/z/subscriber/x") == ["2: 404 t10 no such stream"])
+  }
+
   @Test func onlyModeratorsModerate() {
     var scene = RoomScene.call()
     let mute: JSON = ["reason": "mute", "active": true]

@@ -130,8 +130,8 @@ class Otchat(Process):
 class Server(Process):
     """`otchat serve` on a free port."""
 
-    def __init__(self, binary, *arguments, port=0):
-        super().__init__([binary, "serve", "--port", str(port), "--events", "-", *arguments])
+    def __init__(self, binary, *arguments, port=0, prefix=()):
+        super().__init__([*prefix, binary, "serve", "--port", str(port), "--events", "-", *arguments])
         line = self.wait_until(
             lambda: next((e for e in map(self._json, list(self.lines)) if e.get("event") == "listening"), None),
             "event listening")

@@ -46,3 +46,10 @@ bool otchat_pipe(int ends[2]);
 /// Gives pictures back to the kernel as they are freed: without it glibc learns from their size that large
 /// blocks belong on the heap, where they leave holes of megabytes.
 void otchat_return_large_blocks(void);
+
+// The machine's addresses.
+/// A netlink socket that can be read whenever an address came or went; non-blocking, close-on-exec; -1 on
+/// failure.
+int otchat_address_changes(void);
+/// Takes what is to be read. What it was does not matter: whoever is told looks for itself.
+void otchat_drain(int fd);

@@ -1,0 +1,114 @@
+"""Calls whose network changes, breaks, or lets little through."""
+import os
+import time
+
+import pytest
+
+from internet import Internet
+from otchat import Otchat, Server, subscriber
+
+# What is promised is asserted where the machine has nothing else to do: `make bench-connectivity`.
+PROMISES = "OTCHAT_PROMISES" in os.environ
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+ALICE = ("--name", "alice", "--video-source", "test", "--audio-source", "tone:440", "--audio-sink", "null")
+BOB = ("--name", "bob", "--video-source", "test", "--audio-source", "tone:880", "--audio-sink", "null")
+
+
+@pytest.fixture
+def internet():
+    with Internet() as net:
+        yield net
+
+
+@pytest.fixture
+def join(binary, home, internet):
+    """join(home, *flags): a participant in that home, in one room on a server in the internet."""
+    server = Server(binary, "--host", internet.address, "--open", prefix=internet.net.inside)
+    internet.processes.append(server)
+
+    def start(place, *flags):
+        participant = Otchat(place.inside + [
+            binary, "connect", "--server", server.url, "--events", "-", "--stats", "0.05", *flags])
+        internet.processes.append(participant)
+        return participant
+
+    return start
+
+
+def both_see(*participants, seconds=20):
+    for one in participants:
+        one.stats(lambda s: subscriber(s, "video")["framesPerSecond"] >= 20, "20 frames a second", seconds)
+
+
+def pictures_after(participant, moment, seconds=30):
+    """How long after `moment` (seconds since the Unix epoch) pictures moved again: from then on, for a second, no
+    quarter of one went by without another. It is known to a twentieth of a second."""
+    def count(stats):
+        return sum(s["video"]["framesDecoded"] for s in stats["subscribers"])
+
+    def moving():
+        stats = [e for e in participant.events if e["event"] == "stats" and e["time"] > moment - 0.5]
+        for first, start in enumerate(stats):
+            run = [e for e in stats[first:] if e["time"] < start["time"] + 1.25]
+            if start["time"] <= moment or stats[-1]["time"] < start["time"] + 1.25:
+                continue
+            grew = [b["time"] for a, b in zip(run, run[1:]) if count(b) > count(a)]
+            if grew and all(b - a < 0.25 for a, b in zip([start["time"], *grew], grew)) and first:
+                return start["time"] - moment
+        return None
+
+    return participant.wait_until(moving, "moving pictures", seconds)
+
+
+def promised(seconds, limit):
+    print(f"{os.environ['PYTEST_CURRENT_TEST'].split('::')[1].split(' ')[0]}: {seconds:.2f} s of {limit}")
+    assert not PROMISES or seconds <= limit
+
+
+def reasons(participant, state):
+    return [e["reason"] for e in participant.all("iceStateChanged", state=state)]
+
+
+def test_a_blackout_of_three_seconds(internet, join):
+    alice, bob = join(internet.home(), *ALICE), join(b := internet.home(), *BOB)
+    both_see(alice, bob)
+    b.block()
+    time.sleep(3)
+    b.unblock()
+    back = time.time()
+    for one in (alice, bob):
+        promised(pictures_after(one, back), 0.2)
+        assert not reasons(one, "disconnected")
+
+
+def test_a_blackout_of_twenty_seconds(internet, join):
+    alice, bob = join(internet.home(), *ALICE), join(b := internet.home(), *BOB)
+    both_see(alice, bob)
+    b.block()
+    bob.event("sessionReconnecting", 15)
+    for one in (alice, bob):
+        one.event("iceStateChanged", 15, state="disconnected", reason="silence")
+    time.sleep(max(0, 20 - 8))
+    b.unblock()
+    back = time.time()
+    for one in (alice, bob):
+        promised(pictures_after(one, back), 2)
+        assert not one.all("streamDestroyed") and not one.all("subscriberDisconnected") and not one.all("error")
+    bob.event("sessionReconnected")
+
+
+@pytest.mark.parametrize("mover", ["publisher", "subscriber"])
+def test_an_address_is_swapped(internet, join, mover):
+    a, b = internet.home(), internet.home()
+    alice, bob = join(a, *ALICE, "--subscribe", "none"), join(b, *BOB, "--no-publish")
+    both_see(bob)
+    home, one = (a, alice) if mover == "publisher" else (b, bob)
+    changed = time.time()
+    home.change_address()
+    promised(pictures_after(bob, changed), 2)
+    one.event("sessionReconnected")
+    alice.event("iceStateChanged", state="checking", reason="addressChanged" if mover == "publisher" else "requested")
+    one.wait_until(lambda: any(home.address in (e["localCandidate"] or "") for e in one.all("iceStateChanged")), "the new address")
+    # The same connection, not a new one.
+    for each in (alice, bob):
+        assert not each.all("subscriberDisconnected") and not each.all("error") and not each.all("warning")
