@@ -1,11 +1,11 @@
 /// The candidate that a misspelt word was probably meant to be.
-enum Suggestion {
+package enum Suggestion {
   /// - Returns: the nearest candidate within about a third of the word's length, first of equals.
-  static func nearest(to word: String, among candidates: [String]) -> String? {
+  package static func nearest(to word: String, among candidates: [String]) -> String? {
     let word = Array(word.lowercased().unicodeScalars.prefix(40))
     var best: (distance: Int, candidate: String)?
     for candidate in candidates {
-      let distance = editDistance(word, Array(candidate.unicodeScalars))
+      let distance = editDistance(word, Array(candidate.lowercased().unicodeScalars))
       guard distance <= max(1, max(word.count, candidate.unicodeScalars.count) / 3) else { continue }
       if best.map({ distance < $0.distance }) ?? true { best = (distance, candidate) }
     }

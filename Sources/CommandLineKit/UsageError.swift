@@ -104,8 +104,10 @@ package enum UsageError: Error, Equatable, Sendable {
     }
   }
 
-  /// User text on its way to a terminal: no control characters, not endless.
+  /// User text on its way to a terminal: no control characters, not endless, and no token that stands in
+  /// the wrong place.
   private func printable(_ text: String) -> String {
+    if text.contains("T1==") || text.contains("eyJ") { return "a token, not shown" }
     let visible = text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : String($0) }
     return visible.count > 120 ? visible.prefix(119).joined() + "…" : visible.joined()
   }

@@ -70,7 +70,7 @@ public enum OpenTokError: Error, Sendable, Hashable {
   case subscribeRefused(status: Int, reason: String)
   case subscriberFailed(Stage, detail: String)
   case unsupportedCodec(detail: String)
-  case mediaUnavailable(detail: String, hint: String?)
+  case mediaUnavailable(detail: String, hint: String?, exitCode: ExitCode)
 
   // MARK: Signals and moderation
   case signalRefused(status: Int, reason: String)
@@ -92,6 +92,7 @@ public enum ExitCode: Int32, Sendable {
   case inputMissing = 66
   case unreachable = 69
   case internalError = 70
+  case cannotWrite = 73
   case temporaryFailure = 75
   case senselessAnswer = 76
   case refused = 77

@@ -190,8 +190,8 @@ extension OpenTokError {
       Text(
         1502, "UNSUPPORTED_VIDEO_CODEC", "no codec in common" + OpenTokError.because(detail),
         "otchat speaks Opus and VP8", .refused)
-    case .mediaUnavailable(let detail, let hint):
-      Text(1500, "HARDWARE_UNAVAILABLE", OpenTokError.shown(detail), hint, .inputMissing)
+    case .mediaUnavailable(let detail, let hint, let exitCode):
+      Text(1500, "HARDWARE_UNAVAILABLE", OpenTokError.shown(detail), hint, exitCode)
     case .signalRefused(let status, let reason):
       OpenTokError.signal(status, reason)
     case .signalTypeInvalid:

@@ -48,6 +48,13 @@ final class SessionAudio: Sendable {
 
 extension OpenTokError {
   init(_ error: SourceError) {
-    self = .mediaUnavailable(detail: error.message, hint: error.hint)
+    let exitCode: ExitCode =
+      switch error {
+      case .unknown, .malformed: .usage
+      case .fileMissing, .libraryMissing, .notSupportedYet: .inputMissing
+      case .fileUnreadable, .notDecodable, .noVideo, .noAudio: .badInput
+      case .cannotWrite: .cannotWrite
+      }
+    self = .mediaUnavailable(detail: error.message, hint: error.hint, exitCode: exitCode)
   }
 }

@@ -97,6 +97,7 @@ package actor Participant {
   package func leave() { finish(.success(())) }
 
   func emit(_ event: ParticipantEvent) {
+    assert(ParticipantEvent.names.contains(event.name))
     observer(event)
     if event.name == options.until { leave() }
   }

@@ -21,6 +21,16 @@ extension ParticipantEvent {
   /// The event's name in JSON Lines and for `--until`.
   package var name: String { record.name }
 
+  /// Every name there is.
+  package static let names = [
+    "archiveStarted", "archiveStopped", "cameraChanged", "connecting", "connectionCreated",
+    "connectionDestroyed", "error", "firstAudioFrame", "firstVideoFrame", "iceStateChanged", "micChanged",
+    "muteForced", "publisherMuted", "publisherStreamCreated", "publisherStreamDestroyed", "sessionConnected",
+    "sessionDisconnected", "sessionReconnected", "sessionReconnecting", "signal", "stats", "streamCreated",
+    "streamDestroyed", "streamPropertyChanged", "subscriberAudioChanged", "subscriberConnected",
+    "subscriberDestroyed", "subscriberDisconnected", "videoDisabled", "videoEnabled", "warning",
+  ]
+
   /// `{"event": NAME, "time": seconds since the Unix epoch, …}`.
   ///
   /// - Parameter microseconds: since the Unix epoch.

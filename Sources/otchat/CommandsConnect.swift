@@ -175,7 +175,9 @@ extension Commands {
     Flag(
       "duration", .number("SECONDS", 0...31_536_000), group: Group.script,
       "leave that long after being connected"),
-    Flag("until", .text("EVENT"), configurable: false, group: Group.script, "leave when the event comes"),
+    Flag(
+      "until", .text("EVENT"), configurable: false, group: Group.script,
+      "leave when the event comes, by its name in --events: signal, streamDestroyed, …"),
     Flag(
       "expect", .text("EXPR"), repeatable: true, configurable: false, group: Group.script,
       availability: .notYet,

@@ -117,6 +117,9 @@ struct ConnectCommand {
       if let page = source.page, !arguments.boolean("quiet") {
         Output.note("others can join at \(page)")
       }
+      if let style = arguments.text("render"), style != "none", style != "auto" {
+        Output.note("warning: --render \(style): there is no terminal that shows pictures, so none is shown")
+      }
       return PlainConsole(quiet: arguments.boolean("quiet"))
     }
     let console = try ScreenConsole(options, style: style, log: log) { commands.yield($0) }

@@ -22,7 +22,7 @@ struct ConnectOptions {
   var events: String?
 
   init(_ arguments: Arguments, environment: [String: String]) throws {
-    session = Self.session(arguments)
+    session = try Self.session(arguments)
     publisher = try Self.publisher(arguments, environment: environment)
     participant = try Self.participant(arguments)
     events = arguments.text("events")
@@ -41,10 +41,14 @@ struct ConnectOptions {
 
   static func timeout(_ arguments: Arguments) -> Duration { .seconds(arguments.number("timeout") ?? 10) }
 
-  private static func session(_ arguments: Arguments) -> Session.Configuration {
-    Session.Configuration(
+  private static func session(_ arguments: Arguments) throws -> Session.Configuration {
+    if let sink = arguments.text("audio-sink"), sink.hasPrefix("file:") {
+      // Told now, and not when the first sound comes.
+      close(try EventOutput.open(String(sink.dropFirst("file:".count))))
+    }
+    return Session.Configuration(
       apiURL: arguments.text("api-url"), trust: trust(arguments), timeout: timeout(arguments),
-      iceServers: arguments.texts("ice-server").map(ICEServer.init(parsing:)),
+      iceServers: try arguments.texts("ice-server").map(ICEServer.init(parsing:)),
       relayOnly: arguments.boolean("relay-only"), audioSink: arguments.text("audio-sink") ?? "null",
       audio: .init(
         bitrate: (arguments.integer("audio-bitrate") ?? 40) * 1000, dtx: arguments.boolean("dtx")))
@@ -81,6 +85,13 @@ struct ConnectOptions {
     options.signalsTo = arguments.text("to")
     options.duration = arguments.number("duration").map { .seconds($0) }
     options.until = arguments.text("until")
+    if let name = options.until, !ParticipantEvent.names.contains(name) {
+      let near = Suggestion.nearest(to: name, among: ParticipantEvent.names)
+      throw Failure(
+        .usage, "--until: '\(name)' is no event",
+        hint: near.map { "did you mean '\($0)'?" }
+          ?? "one of: \(ParticipantEvent.names.joined(separator: ", "))")
+    }
     options.statisticsInterval = arguments.number("stats").map { .seconds($0) }
     return options
   }
@@ -106,7 +117,14 @@ struct ConnectOptions {
 
 extension ICEServer {
   /// `stun:HOST[:PORT]`, `turn:USER:PASSWORD@HOST[:PORT]`, as on the command line.
-  init(parsing text: String) {
+  init(parsing text: String) throws {
+    guard text.split(separator: ":").count > 1,
+      ["stun", "stuns", "turn", "turns"].contains(text.prefix { $0 != ":" }.lowercased())
+    else {
+      throw Failure(
+        .usage, "--ice-server: that names no STUN or TURN server",
+        hint: "it looks like stun:HOST:PORT or turn:USER:PASSWORD@HOST:PORT")
+    }
     guard let colon = text.firstIndex(of: ":"), let at = text.lastIndex(of: "@"), colon < at else {
       self.init(urls: [text])
       return

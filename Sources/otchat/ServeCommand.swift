@@ -20,6 +20,7 @@ struct ServeCommand {
       }
       if !Daemon.isChild { return try Daemon.start() }
     }
+    if let path = arguments.text("pid-file") { try expectNoServer(of: path) }
     // Watched before anything is there that would have to be ended.
     let signals = SignalWatch.stream(of: [SIGTERM, SIGINT, SIGHUP])
     let events = try arguments.text("events").map { path in
@@ -69,6 +70,18 @@ struct ServeCommand {
     configuration.turnURLs = arguments.text("turn-url").map { [$0] } ?? []
     configuration.turnSecret = arguments.text("turn-secret")
     return configuration
+  }
+
+  /// The file belongs to a server as long as its process is there.
+  private func expectNoServer(of path: String) throws {
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8),
+      let process = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)), process > 1,
+      let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe"),
+      program.split(separator: "/").last?.hasPrefix("otchat") == true
+    else { return }
+    throw Failure(
+      .cannotWrite, "\(path) belongs to a server that is running: process \(process)",
+      hint: "'kill \(process)' ends it")
   }
 
   private func write(_ text: String, to path: String) throws {

@@ -1,6 +1,7 @@
 """Every way in which credentials can be had or be wrong: what is said, how soon, and the exit code."""
 import json
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -160,12 +161,28 @@ def test_credentials_on_the_command_line_and_in_the_environment(binary, server, 
 
 def test_usage_errors(binary, home):
     os.mkfifo("pipe")
-    for arguments, word in ((("--frame-rate", "fast"), "frame-rate"), (("--rezolution", "1x1"), "--resolution"),
-                            (("--video-source", "file:/no/such/file"), "/no/such/file"), (("--video-source", "file:/tmp"), "regular file"),
-                            (("--video-source", "file:pipe"), "regular file"), (("--api-key", "1"), "--session-id")):
-        done = subprocess.run([binary, "connect", *arguments], capture_output=True, text=True, timeout=5, stdin=subprocess.DEVNULL)
-        assert done.returncode in (64, 66), done.stderr
-        assert word in done.stderr
+    token = "T1==cGFydG5lcl9pZD0xMjM0NTY="
+    for code, word, *arguments in (
+            (64, "frame-rate", "--frame-rate", "fast"), (64, "--resolution", "--rezolution", "1x1"),
+            (66, "/no/such/file", "--video-source", "file:/no/such/file"), (65, "regular file", "--video-source", "file:/tmp"),
+            (65, "regular file", "--video-source", "file:pipe"), (64, "--session-id", "--api-key", "1"),
+            (73, "/no/such/folder", "--audio-sink", "file:/no/such/folder/x.wav"), (64, "'signal'", "--until", "sginal"),
+            (64, "stun:HOST:PORT", "--ice-server", "example.org"), (64, "not shown", token)):
+        done = subprocess.run([binary, "connect", *arguments], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+        assert done.returncode == code, (arguments, done.stderr)
+        assert word in done.stderr and token not in done.stderr
+
+
+def test_a_pid_file_belongs_to_one_server(binary, home):
+    serve = [binary, "serve", "--port", "0", "--daemon", "--pid-file", "pid"]
+    assert subprocess.run(serve, capture_output=True, timeout=30).returncode == 0
+    process = int(open("pid").read())
+    try:
+        done = subprocess.run(serve, capture_output=True, text=True, timeout=30)
+        assert done.returncode == 73 and str(process) in done.stderr
+        assert int(open("pid").read()) == process
+    finally:
+        os.kill(process, signal.SIGTERM)
 
 
 def test_tls_is_verified(binary, home):
@@ -182,7 +199,7 @@ def test_lines_that_are_piped_in_wait_for_the_session(binary, server, connect):
     listener = connect("--no-publish", "--audio-sink", "null")
     listener.event("sessionConnected")
     done = subprocess.run([binary, "connect", "--server", server.url, *QUIET], input="say piped in\nquit\n", capture_output=True,
-                          text=True, timeout=10)
+                          text=True, timeout=30)
     assert done.returncode == 0, done.stderr
     assert listener.event("signal", type="chat")["data"] == "piped in"
 
@@ -199,5 +216,5 @@ SERVE = {
 def test_why_a_server_does_not_start(binary, server, case):
     arguments, code, word = SERVE[case]
     port = server.url.rsplit(":", 1)[1]
-    done = subprocess.run([binary, "serve", *arguments(port)], capture_output=True, text=True, timeout=5, stdin=subprocess.DEVNULL)
+    done = subprocess.run([binary, "serve", *arguments(port)], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
     assert done.returncode == code and word in done.stderr and "otchat: hint: " in done.stderr, done.stderr
