@@ -314,7 +314,11 @@ final class ICETransport {
     switch component {
     case NICE_COMPONENT_STATE_CONNECTING: next = .checking
     case NICE_COMPONENT_STATE_CONNECTED: next = .connected
-    case NICE_COMPONENT_STATE_READY: next = .completed
+    case NICE_COMPONENT_STATE_READY:
+      next = .completed
+      // Checks are repeated for half a minute from now on, as long as consent lasts; to find a path each was
+      // given up after three and a half seconds, so that all of them failing is known soon.
+      otchat_set_uint(agent, "stun-max-retransmissions", 7)
     case NICE_COMPONENT_STATE_FAILED: next = .failed
     default: return
     }

@@ -20,12 +20,20 @@ import Testing
         == [0, 2, 0xa1, 0x47] + (Hexadecimal.bytes("0113a9faa5d3f179bc25f4b5bed2b9d9") ?? []))
   }
 
+  /// RFC 3489, whose transaction ids take the cookie's place.
+  @Test func answersOldClientsWithThePlainAddress() {
+    let id: [UInt8] = [1, 2, 3, 4] + transaction
+    #expect(
+      STUNResponder.answer(to: [0, 1, 0, 0] + id, address: [192, 0, 2, 1], port: 32853)
+        == [0x01, 0x01, 0, 12] + id + [0, 1, 0, 8, 0, 1, 0x80, 0x55, 192, 0, 2, 1])
+  }
+
   @Test func ignoresEverythingElse() {
     let address: [UInt8] = [127, 0, 0, 1]
     for count in 0..<request.count {
       #expect(STUNResponder.answer(to: Array(request[..<count]), address: address, port: 1) == nil)
     }
-    for (index, value) in [(0, 1), (1, 0x11), (2, 1), (3, 4), (4, 0)] as [(Int, UInt8)] {
+    for (index, value) in [(0, 1), (1, 0x11), (2, 1), (3, 4)] as [(Int, UInt8)] {
       var other = request
       other[index] = value
       #expect(STUNResponder.answer(to: other, address: address, port: 1) == nil, "byte \(index)")

@@ -83,6 +83,8 @@ class Home:
             # Each destination is given a port of its own: no two homes find each other without a relay.
             symmetric = ["--random-fully"] if nat == "symmetric" else []
             self.router.run("iptables", "-t", "nat", "-A", "POSTROUTING", "-o", "outer", "-j", "MASQUERADE", *symmetric)
+            # What nobody asked for is swallowed, as by any home router.
+            self.router.run("iptables", "-A", "INPUT", "-i", "outer", "-m", "conntrack", "--ctstate", "NEW", "-j", "DROP")
         else:
             internet.net.ip("route", "add", f"10.{number}.0.0/24", "via", f"{outside}.2")
 
@@ -136,6 +138,9 @@ class Internet:
         self.net = Namespace(f"net{next(NUMBERS)}")
         self.net.run("sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
         self.net.ip("addr", "add", f"{self.address}/32", "dev", "lo")
+        # What is sent to somebody's private address gets lost without an error, which a relay would take badly.
+        self.net.ip("route", "add", "default", "dev", "lo")
+        self.net.run("iptables", "-A", "FORWARD", "-i", "lo", "-j", "DROP")
         self.net.ip("addr", "add", f"{self.address6}/128", "dev", "lo", "nodad")
         return self
 

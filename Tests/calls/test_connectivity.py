@@ -20,19 +20,29 @@ def internet():
         yield net
 
 
-@pytest.fixture
-def join(binary, home, internet):
-    """join(home, *flags): a participant in that home, in one room on a server in the internet."""
-    server = Server(binary, "--host", internet.address, "--open", prefix=internet.net.inside)
+def joining(binary, internet, host):
+    server = Server(binary, "--host", host, "--open", prefix=internet.net.inside)
     internet.processes.append(server)
 
     def start(place, *flags):
         participant = Otchat(place.inside + [
-            binary, "connect", "--server", server.url, "--events", "-", "--stats", "0.05", *flags])
+            binary, "connect", "--server", server.url, "--events", "-", "--stats", "0.1", *flags])
         internet.processes.append(participant)
         return participant
 
     return start
+
+
+@pytest.fixture
+def join(binary, home, internet):
+    """join(home, *flags): a participant in that home, in one room on a server in the internet."""
+    return joining(binary, internet, internet.address)
+
+
+@pytest.fixture
+def join6(binary, home, internet):
+    """The same on a server with an IPv6 address only."""
+    return joining(binary, internet, internet.address6)
 
 
 def both_see(*participants, seconds=20):
@@ -42,7 +52,7 @@ def both_see(*participants, seconds=20):
 
 def pictures_after(participant, moment, seconds=30):
     """How long after `moment` (seconds since the Unix epoch) pictures moved again: from then on, for a second, no
-    quarter of one went by without another. It is known to a twentieth of a second."""
+    quarter of one went by without another. It is known to a tenth of a second."""
     def count(stats):
         return sum(s["video"]["framesDecoded"] for s in stats["subscribers"])
 
@@ -54,7 +64,7 @@ def pictures_after(participant, moment, seconds=30):
                 continue
             grew = [b["time"] for a, b in zip(run, run[1:]) if count(b) > count(a)]
             if grew and all(b - a < 0.25 for a, b in zip([start["time"], *grew], grew)) and first:
-                return start["time"] - moment
+                return grew[0] - moment
         return None
 
     return participant.wait_until(moving, "moving pictures", seconds)
@@ -112,3 +122,62 @@ def test_an_address_is_swapped(internet, join, mover):
     # The same connection, not a new one.
     for each in (alice, bob):
         assert not each.all("subscriberDisconnected") and not each.all("error") and not each.all("warning")
+
+
+TURN = f"turn:u:p@{Internet.address}:3478"
+
+
+def connected_in(*participants, limit=3):
+    """From being in the session to media in both directions, no longer than promised."""
+    for one in participants:
+        start, end = one.event("sessionConnected", 20), one.event("firstVideoFrame", 30)
+        promised(end["time"] - start["time"], limit)
+    both_see(*participants)
+
+
+def types(participant, end="localCandidate"):
+    """Of the candidates that were used at an end, once media was there."""
+    return {(e[end] or "?").split()[0] for state in ("connected", "completed") for e in participant.all("iceStateChanged", state=state)}
+
+
+def test_symmetric_nats_meet_at_a_relay(internet, join):
+    internet.turn()
+    a, b = internet.home(nat="symmetric"), internet.home(nat="symmetric")
+    alice, bob = join(a, *ALICE, "--ice-server", TURN), join(b, *BOB, "--ice-server", TURN)
+    connected_in(alice, bob)
+    assert "relay" in types(alice) | types(alice, "remoteCandidate")
+
+
+def test_without_udp_a_relay_is_reached_over_tcp(internet, join):
+    internet.turn()
+    a, b = internet.home(nat="symmetric"), internet.home(nat="symmetric")
+    b.block("-p", "udp")
+    servers = ("--ice-server", TURN, "--ice-server", TURN + "?transport=tcp")
+    alice, bob = join(a, *ALICE, *servers), join(b, *BOB, *servers)
+    connected_in(alice, bob)
+    assert types(bob) == {"relay"}
+
+
+def test_only_relays_are_told_of_and_used_if_asked(internet, join):
+    internet.turn()
+    a, b = internet.home(), internet.home()
+    alice, bob = join(a, *ALICE, "--ice-server", TURN, "--relay-only"), join(b, *BOB)
+    connected_in(alice, bob)
+    assert types(alice) == {"relay"}
+    # Nobody hears of alice's own address.
+    assert not any(a.address in (e["remoteCandidate"] or "") for e in bob.all("iceStateChanged"))
+
+
+def test_nats_that_keep_ports_are_crossed_with_stun(internet, join):
+    # The session server answers STUN too.
+    a, b = internet.home(nat="keeps ports"), internet.home(nat="keeps ports")
+    alice, bob = join(a, *ALICE), join(b, *BOB)
+    connected_in(alice, bob)
+    assert types(alice) | types(bob) <= {"srflx", "prflx", "host"}
+
+
+def test_ipv6_alone(internet, join6):
+    a, b = internet.home(ipv6=True), internet.home(ipv6=True)
+    alice, bob = join6(a, *ALICE), join6(b, *BOB)
+    connected_in(alice, bob)
+    assert all("[fd00:" in e["localCandidate"] for e in alice.all("iceStateChanged", state="completed"))
