@@ -4,43 +4,58 @@ import asyncio, contextlib
 import chromium_peers
 import otchat_peers
 import speech
-from cases import SETTLING
 from room import Room
 
 PEERS = {"otchat": otchat_peers, "chromium": chromium_peers}
+SETTLING = 3  # seconds from the first picture to the measurement
 
 
-@contextlib.asynccontextmanager
-async def call(case, sending, receiving, seed, folder, clip):
-    """A call whose first picture has been shown, and whose link has got its faults."""
-    async with contextlib.AsyncExitStack() as stack:
-        room = await stack.enter_async_context(Room(seed, case.link))
-        server = await otchat_peers.Server().start(room, folder)
-        stack.push_async_callback(server.stop)
-        sender, receiver = PEERS[sending].Sender(), PEERS[receiving].Receiver()
-        stack.push_async_callback(sender.stop)
-        await sender.start(room, "a", server, folder, clip)
-        stack.push_async_callback(receiver.stop)
-        await receiver.start(room, "b", server, folder, clip)
+class Stage:
+    """A room with the session server in it, and participants that end with it."""
+
+    def __init__(self, seed, media, folder, link):
+        self.room, self.media, self.folder = Room(seed, link), media, folder
+        self.exits = contextlib.AsyncExitStack()
+
+    async def __aenter__(self):
+        async with contextlib.AsyncExitStack() as exits:
+            await exits.enter_async_context(self.room)
+            self.server = await otchat_peers.Server().start(self.room, self.folder)
+            exits.push_async_callback(self.server.stop)
+            self.exits = exits.pop_all()
+        return self
+
+    async def __aexit__(self, *_):
+        await self.exits.aclose()
+
+    async def add(self, participant, side, **settings):
+        self.exits.push_async_callback(participant.stop)
+        return await participant.start(self.room, side, self.server, self.folder, self.media, **settings)
+
+    async def pair(self, sending, receiving, **settings):
+        """A sender on side A and a receiver on side B, from the first picture on."""
+        sender = await self.add(PEERS[sending].Sender(), "a", **settings)
+        name = {"name": settings["name"]} if "name" in settings else {}
+        receiver = await self.add(PEERS[receiving].Receiver(), "b", **name)
         await receiver.first_frame()
-        if case.impairment:
-            await room.set(case.impairment)
-        yield room, sender, receiver
+        return sender, receiver
 
 
-async def measure(case, sending, receiving, seed, folder, clip):
-    """The metrics of a call, by name; and what tells whether they can be trusted."""
-    async with call(case, sending, receiving, seed, folder, clip) as (room, sender, receiver):
-        await asyncio.sleep(SETTLING)
-        begin = await receiver.snapshot()
-        await asyncio.sleep(case.seconds)
-        end = await receiver.snapshot()
-        figures = difference(begin, end)
-        figures["latency"] = await receiver.latency(begin["time"], end["time"])
-        figures["avOffset"] = await receiver.offset(begin["time"], end["time"])
-        if not speech.missing():
-            figures["pesq"] = speech.score(clip, *await receiver.sound_between(begin, end))
-        return figures, trust(await room.report())
+async def quality(stage, case, sending, receiving, seconds=14):
+    """Picture and sound of a plain call, while the link is as bad as the case says."""
+    sender, receiver = await stage.pair(sending, receiving)
+    if case.impairment:
+        await stage.room.set(case.impairment)
+    await asyncio.sleep(SETTLING)
+    begin = await receiver.snapshot()
+    await asyncio.sleep(seconds)
+    end = await receiver.snapshot()
+    figures = difference(begin, end)
+    figures["latency"] = await receiver.latency(begin["time"], end["time"])
+    figures["avOffset"] = await receiver.offset(begin["time"], end["time"])
+    if not speech.missing():
+        figures["pesq"] = speech.score(stage.media.speech, *await receiver.sound_between(begin, end))
+    return figures
 
 
 def difference(begin, end):
@@ -59,5 +74,4 @@ def trust(report):
     """How late the link was at its worst (ms), and how many packets it was too slow to read."""
     return {
         "lag": max(way["worstLag"] for way in report.values()) * 1000,
-        "overruns": sum(way["overruns"] + way.get("writeErrors", 0) for way in report.values()),
-        "lost": report["a_to_b"]["lost"], "packets": report["a_to_b"]["packets"]}
+        "overruns": sum(way["overruns"] + way.get("writeErrors", 0) for way in report.values())}

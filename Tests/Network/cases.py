@@ -1,5 +1,9 @@
 """The links, and what media has to hold on them."""
-import dataclasses
+import dataclasses, functools
+from collections.abc import Callable
+
+from calls import quality
+from scenarios import address_change, blackout, fan_out, minutes, rate_change, shared_link
 
 
 @dataclasses.dataclass
@@ -9,10 +13,11 @@ class Case:
     limits: dict  # metric → (relation, limit)
     link: str = "delay=50"  # from the beginning
     impairment: str = ""  # from the first picture on
-    seconds: float = 14  # measured, after SETTLING
+    measure: Callable = quality
+    short: Callable | None = None  # in place of `measure` with --quick
+    repeats: int = 3
+    pairs: tuple = ("otchat-otchat", "otchat-chromium", "chromium-otchat", "chromium-chromium")
 
-
-SETTLING = 3  # seconds from the first picture to the measurement
 
 # metric → (words, unit, digits)
 METRICS = {
@@ -25,9 +30,27 @@ METRICS = {
     "avOffset": ("A/V offset, worst", "ms", 0),
     "nacks": ("NACK messages", "/s", 1),
     "plis": ("key-frame requests", "", 0),
+    "before": ("rate before", "kb/s", 0),
+    "reaction": ("below capacity after", "s", 1),
+    "queueWorst": ("queue, worst", "ms", 0),
+    "queueSettled": ("queue, settled", "ms", 0),
+    "use": ("use of the slow phase", "%", 0),
+    "recovery": ("90 % of before after", "s", 1),
+    "share": ("off the fair share", "%", 0),
     "bitrate": ("received", "kb/s", 0),
+    "back": ("moving picture after", "s", 2),
+    "cpu": ("publisher's CPU at 1", "%", 1),
+    "cpu4": ("at 4", "x", 2),
+    "cpu10": ("at 10", "x", 2),
+    "fpsNine": ("the nine: frame rate", "/s", 1),
+    "frozenNine": ("the nine: frozen", "s", 2),
+    "bitrateNine": ("the nine: received", "kb/s", 0),
+    "fpsSlow": ("the slow: frame rate", "/s", 1),
+    "frozenSlow": ("the slow: frozen", "s", 2),
+    "rss": ("RSS, growth", "MiB", 1),
+    "latencyGrowth": ("video latency, growth", "ms", 0),
+    "offsetGrowth": ("A/V offset, growth", "ms", 0),
 }
-LOWEST = {"fps", "pesq"}  # what is better the higher it is
 
 CASES = [
     Case("clean", "clean, 50 ms each way", {
@@ -43,4 +66,18 @@ CASES = [
     Case("jitter", "jitter 30 ms, reorder 2 %, duplicates 2 %", {
         "freezes": ("<=", 0), "concealed": ("<=", 0.3), "nacks": ("<=", 5)},
         impairment="jitter=30 reorder=2 duplicate=2"),
+    Case("rate", "rate 2500 → 500 → 2500 kb/s, 10 s each, 30 ms each way", {
+        "reaction": ("<=", 0.5), "queueWorst": ("<=", 600), "queueSettled": ("<=", 60), "use": (">=", 90),
+        "recovery": ("<=", 8)}, link="delay=30 rate=2500", measure=rate_change),
+    Case("share", "two flows on one 1500 kb/s link", {"share": ("<=", 30)}, link="delay=30 rate=1500",
+         measure=shared_link),
+    Case("blackout3", "blackout 3 s", {"back": ("<=", 0.2)}, measure=functools.partial(blackout, seconds=3)),
+    Case("blackout20", "blackout 20 s", {"back": ("<=", 2)}, measure=functools.partial(blackout, seconds=20)),
+    Case("address", "address swapped in a call", {"back": ("<=", 2)}, measure=address_change),
+    Case("fanout", "1 publisher → 1, 4, 10 subscribers (one at 300 kb/s)", {
+        "cpu10": ("<=", 1.6), "fpsNine": (">=", 29), "frozenNine": ("<=", 0)}, link="delay=20", measure=fan_out,
+        pairs=("otchat-otchat",)),
+    Case("minutes", "10 minutes, 1 % loss", {
+        "rss": ("<=", 2), "latencyGrowth": ("<=", 20), "offsetGrowth": ("<=", 20)}, impairment="loss=1",
+        measure=minutes, short=functools.partial(minutes, seconds=180), repeats=1, pairs=("otchat-otchat",)),
 ]

@@ -8,6 +8,7 @@ from browsers import Chromium
 from room import socket_in
 from servers import FileServer
 
+FREEZE = 0.183  # seconds between pictures, at 30 a second
 PAGE = pathlib.Path(__file__).with_name("peer.html")
 
 
@@ -33,12 +34,12 @@ class RoomFileServer(FileServer):
 class RoomChromium(Chromium):
     """Runs on a side; DevTools are reached through a socket that was made there."""
 
-    def __init__(self, room, side):
-        self.prefix, self.namespace = room.inside(side), room.namespaces[side]
+    def __init__(self, room, side, video):
+        self.prefix, self.namespace, self.video = room.inside(side), room.namespaces[side], video
 
     def command(self):
         command, environment = super().command()
-        return [*self.prefix, *command], environment
+        return [*self.prefix, *command, f"--use-file-for-fake-video-capture={self.video}"], environment
 
     async def connect(self, url):
         port = int(url.split("/")[2].split(":")[1])
@@ -56,9 +57,9 @@ class RoomChromium(Chromium):
 class Peer:
     name = "chromium"
 
-    async def launch(self, room, side, server, clip):
-        self.files = await RoomFileServer().start(room.namespaces[side], clip)
-        self.browser = RoomChromium(room, side)
+    async def launch(self, room, side, server, media):
+        self.files = await RoomFileServer().start(room.namespaces[side], media.speech)
+        self.browser = RoomChromium(room, side, media.video)
         await self.browser.start()
         self.page = await self.browser.open(f"{self.files.url}/peer.html?api={server.url}")
 
@@ -75,9 +76,9 @@ class Peer:
 
 
 class Sender(Peer):
-    async def start(self, room, side, server, folder, clip):
-        await self.launch(room, side, server, clip)
-        await self.page.js("send()")
+    async def start(self, room, side, server, folder, media, name="sender", bitrate=0):
+        await self.launch(room, side, server, media)
+        await self.page.js(f"send('{name}', {bitrate * 1000})")
         return self
 
     async def snapshot(self):
@@ -86,9 +87,9 @@ class Sender(Peer):
 
 
 class Receiver(Peer):
-    async def start(self, room, side, server, folder, clip):
-        await self.launch(room, side, server, clip)
-        await self.page.js("receive()")
+    async def start(self, room, side, server, folder, media, name=""):
+        await self.launch(room, side, server, media)
+        await self.page.js(f"receive('{name}')")
         return self
 
     async def first_frame(self):
@@ -116,5 +117,7 @@ class Receiver(Peer):
         return numpy.frombuffer(base64.b64decode(text), "<i2"), 48000
 
     async def resumed(self, moment):
-        frames = await self.page.js("frames")
-        return min((came / 1000 - moment for came, _ in frames if came / 1000 > moment), default=None)
+        """When the first gap of a freeze's length that ends after a moment ended, in seconds after it."""
+        came = [came / 1000 for came, _ in await self.page.js("frames")]
+        return next((after - moment for before, after in zip(came, came[1:])
+                     if after > moment and after - before > FREEZE), None)

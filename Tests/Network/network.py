@@ -10,20 +10,21 @@ import argparse, asyncio, json, os, pathlib, signal, statistics, sys, tempfile, 
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "Tests/browser"))
+import media  # noqa: E402
 import speech  # noqa: E402
-from calls import PEERS, measure  # noqa: E402
+from calls import Stage, trust  # noqa: E402
 from cases import CASES, METRICS  # noqa: E402
-from room import remove_abandoned  # noqa: E402
+from browsers import BrowserError  # noqa: E402
+from room import RoomError, remove_abandoned  # noqa: E402
 from servers import otchat  # noqa: E402
 
-PAIRS = [("otchat", "otchat"), ("otchat", "chromium"), ("chromium", "otchat"), ("chromium", "chromium")]
 RELATIONS = {"<=": lambda value, limit: value <= limit, ">=": lambda value, limit: value >= limit}
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="CASE", action="append", choices=[case.name for case in CASES])
-    parser.add_argument("--pair", metavar="FROM-TO", action="append", choices=["-".join(pair) for pair in PAIRS])
+    parser.add_argument("--pair", metavar="FROM-TO", action="append", choices=CASES[0].pairs)
     parser.add_argument("--quick", action="store_true", help="one call in place of three")
     parser.add_argument("--seed", type=int, default=1, help="of the first call's link; each further call takes the next (1)")
     parser.add_argument("--json", metavar="FILE", help="the figures also here")
@@ -50,37 +51,43 @@ class Table:
         """`results`: pair → figures (medians), or what went wrong as text."""
         print(f"\n{case.title}")
         pairs = list(results)
-        print(f"  {'':22}{'limit':>12}" + "".join(f"{'→'.join(pair):>22}" for pair in pairs))
+        print(f"  {'':22}{'limit':>12}" + "".join(f"{pair.replace('-', '→'):>22}" for pair in pairs))
         for metric, (words, unit, digits) in METRICS.items():
             values = [results[pair].get(metric) if isinstance(results[pair], dict) else None for pair in pairs]
-            if all(value is None for value in values):
-                continue
             relation, limit = case.limits.get(metric, (None, None))
-            cells = [show(value, digits) + self.verdict(pair, value, relation, limit) for pair, value in zip(pairs, values)]
+            if all(value is None for value in values) and (limit is None or metric == "pesq"):
+                continue
+            cells = [show(value, digits) + self.verdict(pair, metric, value, relation, limit)
+                     if isinstance(results[pair], dict) else "" for pair, value in zip(pairs, values)]
             bound = "" if limit is None else f"{relation} {limit:g}"
             print(f"  {f'{words} ({unit})' if unit else words:22}{bound:>12}" + "".join(f"{cell:>22}" for cell in cells))
         for pair, figures in results.items():
             if isinstance(figures, str):
                 self.unmeasured += 1
-                print(f"  {'→'.join(pair)}: not measured: {figures}")
+                print(f"  {pair.replace('-', '→')}: not measured: {figures}")
         sys.stdout.flush()
-        self.cases.append({"case": case.name, "limits": case.limits, "results": {
-            "-".join(pair): figures for pair, figures in results.items()}})
+        self.cases.append({"case": case.name, "limits": case.limits, "results": results})
 
-    def verdict(self, pair, value, relation, limit):
-        if limit is None or value is None or "otchat" not in pair or RELATIONS[relation](value, limit):
+    def verdict(self, pair, metric, value, relation, limit):
+        """What never happened is missed too; without PESQ's package there is nothing to say of it."""
+        if limit is None or "otchat" not in pair or (metric == "pesq" and speech.missing()):
+            return ""
+        if value is not None and RELATIONS[relation](value, limit):
             return ""
         self.missed += 1
         return " MISSED"
 
 
-async def repeated(case, pair, options, folder, clip):
+async def repeated(case, pair, options, folder, sources):
     """Medians over the calls, or what went wrong."""
     runs = []
-    for number in range(1 if options.quick else 3):
+    measure = case.short if options.quick and case.short else case.measure
+    for number in range(1 if options.quick else case.repeats):
         try:
-            figures, link = await measure(case, *pair, options.seed + number, folder, clip)
-        except (AssertionError, TimeoutError, OSError) as error:
+            async with Stage(options.seed + number, sources, folder, case.link) as stage:
+                figures = await measure(stage, case, *pair)
+                link = trust(await stage.room.report())
+        except (AssertionError, TimeoutError, OSError, BrowserError, RoomError) as error:
             return f"{type(error).__name__}: {error}"
         if link["lag"] > 30 or link["overruns"]:
             print(f"  {case.name} {'→'.join(pair)}: the link was {link['lag']:.0f} ms late, {link['overruns']} packets lost "
@@ -94,18 +101,16 @@ async def run(options):
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, task.cancel)
     table = Table()
-    pairs = [pair for pair in PAIRS if all(peer in PEERS for peer in pair)
-             and (not options.pair or "-".join(pair) in options.pair)]
     with tempfile.TemporaryDirectory(prefix="otchat-network.") as name:
         folder = pathlib.Path(name)
-        clip = folder / "speech.wav"
         if why := speech.missing():
             print(f"without PESQ: {why}", flush=True)
-        speech.make_clip(clip)
+        sources = media.make(folder)
         for case in CASES:
             if options.only and case.name not in options.only:
                 continue
-            table.add(case, {pair: await repeated(case, pair, options, folder, clip) for pair in pairs})
+            pairs = [pair for pair in case.pairs if not options.pair or pair in options.pair]
+            table.add(case, {pair: await repeated(case, pair.split("-"), options, folder, sources) for pair in pairs})
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(
             {"time": time.time(), "otchat": otchat(), "cases": table.cases, "missed": table.missed}, indent=1))

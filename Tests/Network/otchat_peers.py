@@ -51,9 +51,13 @@ class Peer(Participant):
 class Sender(Peer):
     name = "otchat"
 
-    async def start(self, room, side, server, folder, clip, video=("--video-source", "test"), name="sender"):
+    async def start(self, room, side, server, folder, media, name="sender", bitrate=None):
+        """With a bitrate (kbit/s, at most) it sends pictures that can use it, else the test pattern."""
+        video = ["--video-source", f"file:{media.video}", "--video-bitrate", str(bitrate)] if bitrate else \
+            ["--video-source", "test"]
         await self.launch(
-            room, side, server, folder, "--name", name, "--subscribe", "none", "--audio-source", f"file:{clip}", *video)
+            room, side, server, folder, "--name", name, "--subscribe", "none", "--audio-source", f"file:{media.speech}",
+            *video)
         await self.event("publisherStreamCreated")
         return self
 
@@ -66,10 +70,11 @@ class Sender(Peer):
 class Receiver(Peer):
     name = "otchat"
 
-    async def start(self, room, side, server, folder, clip, subscribe="first"):
+    async def start(self, room, side, server, folder, media, name=None):
         self.sound = folder / f"{side}{id(self)}.wav"
         await self.launch(
-            room, side, server, folder, "--no-publish", "--subscribe", subscribe, "--audio-sink", f"file:{self.sound}")
+            room, side, server, folder, "--no-publish", "--subscribe", f"name:{name}" if name else "first",
+            "--audio-sink", f"file:{self.sound}")
         return self
 
     async def first_frame(self):
@@ -103,19 +108,16 @@ class Receiver(Peer):
         return [e for e in self.events if e["event"] == "stats" and begin <= e["time"] <= end and e["subscribers"]]
 
     async def resumed(self, moment):
-        """When the first picture after a moment was shown, in seconds after it."""
-        known = [e for e in self.events if e["event"] == "stats" and e["subscribers"]]
-
-        def shown(e):
-            return e["subscribers"][0]["video"]
+        """When the first freeze that ends after a moment ended, in seconds after it."""
+        known = [e | e["subscribers"][0]["video"] for e in self.events if e["event"] == "stats" and e["subscribers"]]
+        known = [e for e in known if e["framesRendered"] > 0]
         # W3C's sum of the times between pictures ends at the last picture: with the first one's time, found as the
-        # earliest that fits, it gives the time of each.
-        first = min(e["time"] - shown(e)["totalInterFrameDelay"] for e in known if e["time"] < moment)
-        before = max(shown(e)["framesRendered"] for e in known if e["time"] <= moment)
-        for e in known:
-            if e["time"] > moment and shown(e)["framesRendered"] > before:
-                since = shown(e)["framesRendered"] - before
-                return max(0, first + shown(e)["totalInterFrameDelay"] - (since - 1) / 30 - moment)
+        # earliest that fits, it gives the last one's. The freeze began there.
+        first = min(e["time"] - e["totalInterFrameDelay"] for e in known)
+        for before, after in zip(known, known[1:]):
+            freeze = after["totalFreezesDuration"] - before["totalFreezesDuration"]
+            if after["time"] > moment and freeze > 0:
+                return first + before["totalInterFrameDelay"] + freeze - moment
         return None
 
     async def sound_between(self, begin, end):
