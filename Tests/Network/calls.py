@@ -4,7 +4,6 @@ import asyncio, contextlib
 import chromium_peers
 import otchat_peers
 import speech
-from room import Room
 
 PEERS = {"otchat": otchat_peers, "chromium": chromium_peers}
 SETTLING = 3  # seconds from the first picture to the measurement
@@ -13,14 +12,15 @@ SETTLING = 3  # seconds from the first picture to the measurement
 class Stage:
     """A room with the session server in it, and participants that end with it."""
 
-    def __init__(self, seed, media, folder, link):
-        self.room, self.media, self.folder = Room(seed, link), media, folder
+    def __init__(self, room, media, folder):
+        self.room, self.media, self.folder = room, media, folder
         self.exits = contextlib.AsyncExitStack()
 
     async def __aenter__(self):
         async with contextlib.AsyncExitStack() as exits:
             await exits.enter_async_context(self.room)
-            self.server = await otchat_peers.Server().start(self.room, self.folder)
+            flags = await self.room.furnish(exits, self.folder)
+            self.server = await otchat_peers.Server().start(self.room, self.folder, *flags)
             exits.push_async_callback(self.server.stop)
             self.exits = exits.pop_all()
         return self
@@ -37,7 +37,7 @@ class Stage:
         sender = await self.add(PEERS[sending].Sender(), "a", **settings)
         name = {"name": settings["name"]} if "name" in settings else {}
         receiver = await self.add(PEERS[receiving].Receiver(), "b", **name)
-        await receiver.first_frame()
+        self.connected_after = await receiver.first_frame()
         return sender, receiver
 
 

@@ -3,7 +3,9 @@ import dataclasses, functools
 from collections.abc import Callable
 
 from calls import quality
-from scenarios import address_change, blackout, fan_out, minutes, rate_change, shared_link
+from nat import BlockedRoom, NATRoom
+from room import Room
+from scenarios import address_change, blackout, connection, fan_out, minutes, rate_change, shared_link
 
 
 @dataclasses.dataclass
@@ -13,6 +15,7 @@ class Case:
     limits: dict  # metric → (relation, limit)
     link: str = "delay=50"  # from the beginning
     impairment: str = ""  # from the first picture on
+    room: Callable = Room
     measure: Callable = quality
     short: Callable | None = None  # in place of `measure` with --quick
     repeats: int = 3
@@ -21,6 +24,7 @@ class Case:
 
 # metric → (words, unit, digits)
 METRICS = {
+    "connected": ("first picture after", "s", 2),
     "fps": ("frame rate", "/s", 1),
     "freezes": ("freezes", "", 0),
     "frozen": ("frozen, of 12 s", "s", 2),
@@ -74,6 +78,10 @@ CASES = [
     Case("blackout3", "blackout 3 s", {"back": ("<=", 0.2)}, measure=functools.partial(blackout, seconds=3)),
     Case("blackout20", "blackout 20 s", {"back": ("<=", 2)}, measure=functools.partial(blackout, seconds=20)),
     Case("address", "address swapped in a call", {"back": ("<=", 2)}, measure=address_change),
+    Case("nat", "symmetric NAT on both sides, TURN", {"connected": ("<=", 3), "fps": (">=", 25)}, room=NATRoom,
+         measure=connection),
+    Case("turn-tcp", "UDP blocked, TURN over TCP", {"connected": ("<=", 3), "fps": (">=", 25)}, room=BlockedRoom,
+         measure=connection),
     Case("fanout", "1 publisher → 1, 4, 10 subscribers (one at 300 kb/s)", {
         "cpu10": ("<=", 1.6), "fpsNine": (">=", 29), "frozenNine": ("<=", 0)}, link="delay=20", measure=fan_out,
         pairs=("otchat-otchat",)),

@@ -1,5 +1,5 @@
 """Chromium in a room: sender, receiver, each a page of a browser of its own."""
-import asyncio, base64, pathlib, statistics
+import asyncio, base64, pathlib, statistics, time
 
 import numpy
 import websockets
@@ -89,11 +89,14 @@ class Sender(Peer):
 class Receiver(Peer):
     async def start(self, room, side, server, folder, media, name=""):
         await self.launch(room, side, server, media)
+        self.started = time.time()
         await self.page.js(f"receive('{name}')")
         return self
 
     async def first_frame(self):
+        """Waits for it; how many seconds it took from when the page began to connect."""
         await self.page.until("frames.length > 0 && samples > 0", 30)
+        return await self.page.js("frames[0][0]") / 1000 - self.started
 
     async def snapshot(self):
         stats = await self.entries("inbound-rtp")

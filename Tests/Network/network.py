@@ -84,7 +84,7 @@ async def repeated(case, pair, options, folder, sources):
     measure = case.short if options.quick and case.short else case.measure
     for number in range(1 if options.quick else case.repeats):
         try:
-            async with Stage(options.seed + number, sources, folder, case.link) as stage:
+            async with Stage(case.room(options.seed + number, case.link), sources, folder) as stage:
                 figures = await measure(stage, case, *pair)
                 link = trust(await stage.room.report())
         except (AssertionError, TimeoutError, OSError, BrowserError, RoomError) as error:

@@ -1,5 +1,5 @@
 """`otchat` in a room: server, sender, receiver."""
-import asyncio, os, signal, statistics
+import asyncio, os, signal, statistics, time
 
 from participant import Participant
 from servers import end, otchat
@@ -9,12 +9,13 @@ PORT = 8080
 
 
 class Server:
-    """`otchat serve` on side A."""
+    """`otchat serve` where a room wants it."""
 
-    async def start(self, room, folder):
-        self.url = f"http://{room.addresses['a']}:{PORT}"
+    async def start(self, room, folder, *flags):
+        self.url = f"http://{room.server_address}:{PORT}"
         self.process = await asyncio.create_subprocess_exec(
-            *room.inside("a"), otchat(), "serve", "--host", room.addresses["a"], "--port", str(PORT), "--open",
+            *room.inside(room.server_side), otchat(), "serve", "--host", room.server_address, "--port", str(PORT), "--open",
+            *flags,
             env=os.environ | {"XDG_STATE_HOME": str(folder)}, start_new_session=True,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
         async with asyncio.timeout(20):
@@ -34,7 +35,7 @@ class Peer(Participant):
     async def launch(self, room, side, server, folder, *arguments):
         self.command = [
             *room.inside(side), otchat(), "connect", "--server", server.url, "--events", "-", "--stats", "0.2", *arguments]
-        self.events, self.errors = [], []
+        self.events, self.errors, self.started = [], [], time.time()
         self.process = await asyncio.create_subprocess_exec(
             *self.command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             env=os.environ | {"XDG_CONFIG_HOME": str(folder)}, start_new_session=True, limit=1 << 20)
@@ -78,7 +79,8 @@ class Receiver(Peer):
         return self
 
     async def first_frame(self):
-        await self.event("firstVideoFrame", seconds=30)
+        """Waits for it; how many seconds it took."""
+        return (await self.event("firstVideoFrame", seconds=30))["time"] - self.started
 
     async def snapshot(self):
         """Counters of now, by W3C's names, of video and sound together."""

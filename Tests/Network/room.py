@@ -20,24 +20,29 @@ class Room:
     """`async with Room(seed, "delay=50") as room`: up with these values; everything in it ends with it."""
 
     addresses = {"a": "10.99.0.1", "b": "10.99.0.2"}
+    server_side, server_address = "a", addresses["a"]
 
     def __init__(self, seed, values=""):
         self.seed, self.values = str(seed), values
         self.namespaces = {side: f"{PREFIX}{os.getpid()}{side}" for side in "ab"}
+        self.ends = self.addresses  # of the link, by side: first the one that `a_to_b` starts from
 
     async def __aenter__(self):
         try:
             for namespace in self.namespaces.values():
                 ip("netns", "add", namespace)
+                for scope in ("all", "default"):
+                    ip("netns", "exec", namespace, "sysctl", "-qw", f"net.ipv6.conf.{scope}.disable_ipv6=1")
             self.link = await asyncio.create_subprocess_exec(
-                sys.executable, LINK, self.seed, *self.namespaces.values(), start_new_session=True,
+                sys.executable, LINK, self.seed, *(self.namespaces[side] for side in self.ends), start_new_session=True,
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 24)
             await self.answer()
-            for side, namespace in self.namespaces.items():
-                ip("netns", "exec", namespace, "sysctl", "-qw", "net.ipv6.conf.link0.disable_ipv6=1")
-                ip("-n", namespace, "addr", "add", f"{self.addresses[side]}/24", "dev", "link0")
-                for device in ("lo", "link0"):
-                    ip("-n", namespace, "link", "set", device, "up")
+            for namespace in self.namespaces.values():
+                ip("-n", namespace, "link", "set", "lo", "up")
+            for side, address in self.ends.items():
+                namespace = self.namespaces[side]
+                ip("-n", namespace, "addr", "add", f"{address}/24", "dev", "link0")
+                ip("-n", namespace, "link", "set", "link0", "up")
                 ip("-n", namespace, "route", "add", "default", "dev", "link0")
             if self.values:
                 await self.set(self.values)
@@ -53,6 +58,10 @@ class Room:
             await self.link.wait()
         for namespace in self.namespaces.values():
             remove(namespace)
+
+    async def furnish(self, exits, folder):
+        """Starts what else belongs to the room, to be ended by `exits`; the session server's flags for it."""
+        return []
 
     async def answer(self):
         async with asyncio.timeout(20):
@@ -73,7 +82,7 @@ class Room:
     async def report(self):
         """Counters and timeline of `a_to_b` and `b_to_a`, with the packets that the link was too slow to read."""
         report = await self.tell("report")
-        for side, way in (("a", "a_to_b"), ("b", "b_to_a")):
+        for side, way in zip(self.ends, ("a_to_b", "b_to_a")):
             device = json.loads(ip("-n", self.namespaces[side], "-j", "-s", "link", "show", "link0"))[0]
             report[way]["overruns"] = device["stats64"]["tx"]["dropped"]
         return report

@@ -75,6 +75,15 @@ async def address_change(stage, case, sending, receiving):
     return {"back": await resumption(receiver, time.time())}
 
 
+async def connection(stage, case, sending, receiving):
+    """How soon a subscriber who comes has a picture, and whether it goes on."""
+    _, receiver = await stage.pair(sending, receiving)
+    await asyncio.sleep(SETTLING)
+    begin = await receiver.snapshot()
+    await asyncio.sleep(5)
+    return {"connected": stage.connected_after, "fps": difference(begin, await receiver.snapshot())["fps"]}
+
+
 async def resumption(receiver, moment):
     """Seconds from a moment to the end of the freeze around it; None if there is no such end for 20 s."""
     for _ in range(20):
