@@ -6,11 +6,9 @@ import RTP
 struct VideoEncodeLoop {
   private let pipeline: VideoPublishPipeline
   private var source: (any VideoSource)?
-  private var encoder: VP8Encoder?
+  private var encoders: [Encoder]
   private var enabled = true
   private var watched = true
-  private var bitrate: Int
-  private var keyFrameWanted = false
   /// What is repeated once a second instead of a source's pictures.
   private var still: VideoFrame?
   private var lastEncoded: Instant?
@@ -21,9 +19,16 @@ struct VideoEncodeLoop {
   /// With a slower source, a key frame that is asked for is made of the last picture.
   private static let keyFramePatience = Duration.milliseconds(150)
 
+  /// The encoder of one encoding, which is made with the first picture.
+  private struct Encoder {
+    var encoding: VideoEncoding
+    var codec: VP8Encoder?
+    var keyFrameWanted = false
+  }
+
   init(_ pipeline: VideoPublishPipeline) {
     self.pipeline = pipeline
-    bitrate = pipeline.maximumBitrate
+    encoders = [Encoder(encoding: VideoEncoding(bitrate: pipeline.maximumBitrate))]
   }
 
   mutating func run() {
@@ -42,19 +47,21 @@ struct VideoEncodeLoop {
     let control = pipeline.control.withLock { control in
       defer {
         control.source = nil
-        control.keyFrame = false
+        control.keyFrames = []
         control.isPosted = false
       }
       return control
     }
     if control.isPosted { _ = pipeline.wake.wait(until: .zero) }
     if control.stopped { return false }
-    if control.keyFrame { keyFrameWanted = true }
+    adopt(control.encodings)
+    for index in control.keyFrames where encoders.indices.contains(index) {
+      encoders[index].keyFrameWanted = true
+    }
     watched = control.watched
-    bitrate = control.bitrate
     if control.enabled != enabled {
       enabled = control.enabled
-      keyFrameWanted = true
+      wantKeyFrames()
       if enabled {
         if let source { begin(source) }
       } else {
@@ -65,11 +72,25 @@ struct VideoEncodeLoop {
     if let handover = control.source {
       if enabled { source?.stop() }
       source = handover.source
-      keyFrameWanted = true
+      wantKeyFrames()
       pipeline.published.withLock { $0.statistics.sourceName = handover.source.name }
       if enabled { begin(handover.source) }
     }
     return true
+  }
+
+  private mutating func adopt(_ encodings: [VideoEncoding]) {
+    while encoders.count > encodings.count { encoders.removeLast() }
+    for (index, encoding) in encodings.enumerated() {
+      if index == encoders.count { encoders.append(Encoder(encoding: encoding)) }
+      // Layers are there from an encoder's first picture, or not at all.
+      if encoders[index].encoding.temporalLayers != encoding.temporalLayers { encoders[index].codec = nil }
+      encoders[index].encoding = encoding
+    }
+  }
+
+  private mutating func wantKeyFrames() {
+    for index in encoders.indices { encoders[index].keyFrameWanted = true }
   }
 
   private mutating func begin(_ source: any VideoSource) {
@@ -99,7 +120,7 @@ struct VideoEncodeLoop {
       still = frame
       encode(frame, capturedAt: frame.time)
     case .notYet:
-      guard keyFrameWanted, let still, let lastEncoded,
+      guard encoders.contains(where: \.keyFrameWanted), let still, let lastEncoded,
         MonotonicClock.now() - lastEncoded > Self.keyFramePatience
       else { return }
       encode(still, capturedAt: MonotonicClock.now())
@@ -117,7 +138,7 @@ struct VideoEncodeLoop {
   private mutating func repeatStill() {
     let now = MonotonicClock.now()
     let due = lastEncoded.map { $0 + Self.stillInterval } ?? now
-    guard keyFrameWanted || now >= due else {
+    guard encoders.contains(where: \.keyFrameWanted) || now >= due else {
       _ = pipeline.wake.wait(until: due)
       return
     }
@@ -134,33 +155,43 @@ struct VideoEncodeLoop {
     lastCapture = time
     guard watched else {
       // Whoever comes then begins with a key frame; until then none is waited for.
-      keyFrameWanted = false
+      for index in encoders.indices { encoders[index].keyFrameWanted = false }
       return
     }
-    let encoded: EncodedVideoFrame?
     do {
-      let encoder = try self.encoder ?? makeEncoder(frame.size)
-      self.encoder = encoder
-      try encoder.setBitrate(bitrate)
-      encoded = try encoder.encode(frame, capturedAt: time, keyFrame: keyFrameWanted)
+      for index in encoders.indices { try encode(frame, capturedAt: time, encoding: index) }
     } catch {
-      encoder = nil
+      for index in encoders.indices { encoders[index].codec = nil }
       source?.stop()
       if let source { drop(source, "VP8: \(error)") }
-      return
     }
-    let end = MonotonicClock.now()
-    if let encoded {
-      keyFrameWanted = false
-      pipeline.output(encoded)
-    }
-    record(encoded, begin, end)
   }
 
-  private mutating func record(_ encoded: EncodedVideoFrame?, _ begin: Instant, _ end: Instant) {
+  private mutating func encode(
+    _ frame: VideoFrame, capturedAt time: Instant, encoding index: Int
+  ) throws(CodecError) {
+    let begin = MonotonicClock.now()
+    let encoding = encoders[index].encoding
+    let frame = encoding.isHalved ? frame.halved() : frame
+    if encoders[index].codec == nil { encoders[index].codec = try makeEncoder(frame.size, encoding) }
+    guard let codec = encoders[index].codec else { return }
+    try codec.setBitrate(encoding.bitrate)
+    // A viewer may change from one encoding to the next within a picture, and a timestamp belongs to one.
+    var encoded = try codec.encode(
+      frame, capturedAt: time + .microseconds(100) * index, keyFrame: encoders[index].keyFrameWanted)
+    if encoded != nil { encoders[index].keyFrameWanted = false }
+    encoded?.encoding = index
+    if let encoded { pipeline.output(encoded) }
+    record(encoded, encoding: index, begin, MonotonicClock.now())
+  }
+
+  /// Pictures are counted in the full encoding, time and bytes in all.
+  private func record(_ encoded: EncodedVideoFrame?, encoding index: Int, _ begin: Instant, _ end: Instant) {
     pipeline.published.withLock {
       $0.statistics.totalEncodeTime += (end - begin).seconds
-      $0.statistics.targetBitrate = bitrate
+      if let encoded { $0.statistics.bytesEncoded += encoded.bytes.count }
+      guard index == 0 else { return }
+      $0.statistics.targetBitrate = encoders[0].encoding.bitrate
       guard let encoded else {
         $0.statistics.framesDropped += 1
         return
@@ -169,12 +200,14 @@ struct VideoEncodeLoop {
       $0.statistics.frameWidth = encoded.width
       $0.statistics.frameHeight = encoded.height
       $0.statistics.framesEncoded += 1
-      $0.statistics.bytesEncoded += encoded.bytes.count
       if encoded.isKeyFrame { $0.statistics.keyFramesEncoded += 1 }
     }
   }
 
-  private func makeEncoder(_ size: VideoSize) throws(CodecError) -> VP8Encoder {
-    try VP8Encoder(VP8Encoder.Configuration(size: size, bitrate: bitrate, frameRate: pipeline.frameRate))
+  private func makeEncoder(_ size: VideoSize, _ encoding: VideoEncoding) throws(CodecError) -> VP8Encoder {
+    var configuration = VP8Encoder.Configuration(
+      size: size, bitrate: encoding.bitrate, frameRate: pipeline.frameRate)
+    configuration.temporalLayers = encoding.temporalLayers
+    return try VP8Encoder(configuration)
   }
 }

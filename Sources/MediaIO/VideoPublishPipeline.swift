@@ -2,8 +2,8 @@ import Base
 import Codecs
 import RTP
 
-/// A publisher's picture: takes frames from a source on a thread of its own, encodes them once and hands
-/// them out for every peer.
+/// A publisher's picture: takes frames from a source on a thread of its own, encodes them once (twice, if
+/// some viewers have much less bandwidth) and hands them out for every peer.
 ///
 /// While the camera is off (or a source that plays once has ended) it sends one still picture a second,
 /// black when off: a few bytes that keep the path open, and a late viewer sees something. Coming back, or
@@ -44,8 +44,9 @@ package final class VideoPublishPipeline: Sendable {
     var source: Handover?
     var enabled = true
     var watched = true
-    var keyFrame = false
-    var bitrate: Int
+    /// Encodings that a key frame is wanted of.
+    var keyFrames: Set<Int> = []
+    var encodings: [VideoEncoding]
     var stopped = false
     /// Whether `wake` has been posted since the thread looked.
     var isPosted = false
@@ -84,7 +85,8 @@ package final class VideoPublishPipeline: Sendable {
     self.maximumBitrate = maximumBitrate
     self.output = output
     self.event = event
-    control = Lock(Control(source: Handover(source: source), bitrate: maximumBitrate))
+    control = Lock(
+      Control(source: Handover(source: source), encodings: [VideoEncoding(bitrate: maximumBitrate)]))
   }
 
   /// Does nothing if it has been started before.
@@ -116,11 +118,20 @@ package final class VideoPublishPipeline: Sendable {
   /// Whether anybody gets what is encoded. While nobody does, nothing is: only the self-view goes on.
   package func setWatched(_ watched: Bool) { change { $0.watched = watched } }
 
-  package func requestKeyFrame() { change { $0.keyFrame = true } }
+  package func requestKeyFrame(encoding: Int = 0) { change { _ = $0.keyFrames.insert(encoding) } }
 
-  /// - Parameter bitrate: bits per second, capped by the maximum.
-  package func setTargetBitrate(_ bitrate: Int) {
-    change { $0.bitrate = min(max(bitrate, 30_000), maximumBitrate) }
+  /// What is made of each picture from the next one on. A new encoding begins with a key frame.
+  ///
+  /// - Parameter encodings: at least one; bitrates are capped by the maximum.
+  package func setEncodings(_ encodings: [VideoEncoding]) {
+    guard !encodings.isEmpty else { return }
+    change { control in
+      control.encodings = encodings.prefix(VideoEncoding.maximumCount).map {
+        var encoding = $0
+        encoding.bitrate = min(max(encoding.bitrate, 30_000), maximumBitrate)
+        return encoding
+      }
+    }
   }
 
   /// The self-view; nil for none.

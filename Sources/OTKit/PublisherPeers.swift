@@ -1,20 +1,26 @@
 import Base
+import MediaIO
 import Peer
 import RTP
 
-/// A published stream's peer connections: one a subscriber (or one to a media server), each sent the same
-/// encoded frames.
+/// A published stream's peer connections: one a subscriber (or one to a media server), each sent what it can
+/// take of the same encoded frames.
 @NetworkActor
 final class PublisherPeers {
   private struct Entry {
     let connection: PeerConnection
-    var isConnected = false
+    var connected: Instant?
     var targetBitrate: Int?
+    /// What congestion control began with.
+    var initialBitrate: Int?
+    var selection = LayerSelection()
     var loss = 0.0
   }
 
   /// The server may not make us open connections without end.
   private static let maximumPeers = 256
+  /// So long a subscriber whose path has shown no limit gets what the others get.
+  private static let newFor = Duration.seconds(3)
 
   private let streamID: String
   private let hasAudio: Bool
@@ -23,7 +29,8 @@ final class PublisherPeers {
   private let controls: PublisherControls
   private var entries: [PeerAddress: Entry] = [:]
   private var departed: Statistics.Publisher
-  private var gate = KeyFrameGate()
+  private var gates = [KeyFrameGate](repeating: KeyFrameGate(), count: VideoEncoding.maximumCount)
+  private var allocation = EncodingAllocation()
   private var timer: NetworkTimer?
 
   init(
@@ -36,7 +43,7 @@ final class PublisherPeers {
     self.controls = controls
     departed = Statistics.Publisher(streamID: streamID)
     self.output = output
-    timer = NetworkTimer { [weak self] in self?.releaseKeyFrame() }
+    timer = NetworkTimer { [weak self] in self?.releaseKeyFrames() }
   }
 
   /// Makes a peer connection and an offer, which comes back as output; where there is one already, its other
@@ -112,7 +119,9 @@ final class PublisherPeers {
   }
 
   func send(_ frame: EncodedVideoFrame) {
-    for entry in entries.values { entry.connection.send(frame) }
+    for index in entries.values.indices where entries.values[index].selection.takes(frame) {
+      entries.values[index].connection.send(frame)
+    }
   }
 
   func send(_ frame: EncodedAudioFrame) {
@@ -143,9 +152,9 @@ final class PublisherPeers {
     case .iceStateChanged(let state, let local, let remote, let reason):
       output(.iceStateChanged(address, state, local: local, remote: remote, reason))
     case .connected:
-      entries[address]?.isConnected = true
+      entries[address]?.connected = MonotonicClock.now()
       output(.connected(address))
-      requestKeyFrame()
+      requestKeyFrame(of: address)
       adapt()
     case .failed(let error):
       output(.failed(address, error))
@@ -153,8 +162,9 @@ final class PublisherPeers {
       if case .mediaTimedOut = error { break }
       remove(matching: address)
     case .keyFrameRequested:
-      requestKeyFrame()
+      requestKeyFrame(of: address)
     case .targetBitrate(let bitrate):
+      if entries[address]?.initialBitrate == nil { entries[address]?.initialBitrate = bitrate }
       entries[address]?.targetBitrate = bitrate
       adapt()
     case .packetLoss(let fraction):
@@ -168,28 +178,47 @@ final class PublisherPeers {
     }
   }
 
-  func requestKeyFrame() {
-    if gate.request(at: MonotonicClock.now()) { controls.requestKeyFrame() }
-    timer?.set(gate.deadline)
+  private func requestKeyFrame(of address: PeerAddress) {
+    requestKeyFrame(encoding: entries[address]?.selection.wanted.encoding ?? 0)
   }
 
-  private func releaseKeyFrame() {
-    if gate.advance(to: MonotonicClock.now()) { controls.requestKeyFrame() }
-    timer?.set(gate.deadline)
+  func requestKeyFrame(encoding: Int) {
+    if gates[encoding].request(at: MonotonicClock.now()) { controls.requestKeyFrame(encoding) }
+    scheduleKeyFrames()
   }
 
-  /// One encoding serves all, so the slowest subscriber decides its bitrate.
+  private func releaseKeyFrames() {
+    let now = MonotonicClock.now()
+    for index in gates.indices where gates[index].advance(to: now) { controls.requestKeyFrame(index) }
+    scheduleKeyFrames()
+  }
+
+  private func scheduleKeyFrames() { timer?.set(gates.compactMap(\.deadline).min()) }
+
+  /// Tells the encoders and each subscriber's selection what congestion control has found out.
   private func adapt() {
-    let bitrates = entries.values.filter(\.isConnected).compactMap(\.targetBitrate)
-    if let bitrate = bitrates.min() { controls.setTargetBitrate(bitrate) }
+    let now = MonotonicClock.now()
+    var subscribers: [PeerAddress: EncodingAllocation.Subscriber] = [:]
+    for (address, entry) in entries {
+      guard let connected = entry.connected, let target = entry.targetBitrate else { continue }
+      subscribers[address] = EncodingAllocation.Subscriber(
+        target: target,
+        isNew: now - connected < Self.newFor && target >= entry.initialBitrate ?? target)
+    }
+    if allocation.update(subscribers, at: now) { controls.setEncodings(allocation.encodings) }
+    for address in entries.keys {
+      entries[address]?.selection.wanted = allocation.shares[address] ?? .whole
+      if entries[address]?.selection.needsKeyFrame == true { requestKeyFrame(of: address) }
+    }
   }
 }
 
 /// What peers want of the encoders. Called on the network thread.
 struct PublisherControls: Sendable {
   var setWatched: @Sendable (Bool) -> Void
-  var requestKeyFrame: @Sendable () -> Void
-  var setTargetBitrate: @Sendable (Int) -> Void
+  /// Of one encoding.
+  var requestKeyFrame: @Sendable (Int) -> Void
+  var setEncodings: @Sendable ([VideoEncoding]) -> Void
   var setPacketLoss: @Sendable (Double) -> Void
 }
 

@@ -77,8 +77,8 @@ extension Session {
     let media = PublishedMedia()
     let controls = PublisherControls(
       setWatched: { media.pipeline?.setWatched($0) },
-      requestKeyFrame: { media.pipeline?.requestKeyFrame() },
-      setTargetBitrate: { media.pipeline?.setTargetBitrate($0) },
+      requestKeyFrame: { media.pipeline?.requestKeyFrame(encoding: $0) },
+      setEncodings: { media.pipeline?.setEncodings($0) },
       setPacketLoss: { media.engine?.setPacketLoss($0) })
     let peers = await PublisherPeers(
       streamID: streamID, hasAudio: publisher.hasAudio, hasVideo: publisher.hasVideo, controls: controls
@@ -105,7 +105,7 @@ extension Session {
             case .failed(let name, let message): output.yield(.warning("\(name): \(message)"))
             }
           } output: { [weak media] frame in
-            if !video.put(frame) { media?.pipeline?.requestKeyFrame() }
+            if !video.put(frame) { media?.pipeline?.requestKeyFrame(encoding: frame.encoding) }
           }
         }
       } catch {

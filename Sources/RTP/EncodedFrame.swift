@@ -13,6 +13,8 @@ package struct EncodedVideoFrame: Sendable {
   package var temporalLayer: UInt8
   /// Whether it refers to base-layer frames only (RFC 7741, Y).
   package var layerSync: Bool
+  /// Which of the publisher's encodings it belongs to; 0 is the full one.
+  package var encoding = 0
 
   package init(
     bytes: [UInt8], isKeyFrame: Bool, captureTime: Instant, width: Int, height: Int,

@@ -161,3 +161,35 @@ import Testing
     #expect(bytes < 5_000)
   }
 }
+
+@Suite struct HalvingTests {
+  @Test(arguments: [(4, 4), (5, 3), (1, 1), (6, 2)])
+  func eachPixelIsTheMeanOfFour(width: Int, height: Int) {
+    let frame = VideoFrame(width: width, height: height, time: .zero) { y, u, v, strideY, strideUV in
+      for row in 0..<height {
+        for column in 0..<width { y[row * strideY + column] = UInt8(10 * row + column) }
+      }
+      for row in 0..<(height + 1) / 2 {
+        for column in 0..<(width + 1) / 2 {
+          u[row * strideUV + column] = 7
+          v[row * strideUV + column] = 255
+        }
+      }
+    }
+    let half = frame.halved()
+    #expect(half.width == (width + 1) / 2 && half.height == (height + 1) / 2)
+    for row in 0..<half.height {
+      for column in 0..<half.width {
+        let rows = [2 * row, min(2 * row + 1, height - 1)]
+        let columns = [2 * column, min(2 * column + 1, width - 1)]
+        let sum = rows.flatMap { row in columns.map { 10 * row + $0 } }.reduce(0, +)
+        #expect(Int(half.y[row * half.strideY + column]) == (sum + 2) / 4)
+      }
+    }
+    for row in 0..<half.chromaHeight {
+      for column in 0..<half.chromaWidth {
+        #expect(half.u[row * half.strideUV + column] == 7 && half.v[row * half.strideUV + column] == 255)
+      }
+    }
+  }
+}

@@ -154,13 +154,13 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     try await eventually("a second key frame") {
       frames.all.filter(\.isKeyFrame).count == 2
     }
-    pipeline.setTargetBitrate(100_000)
+    pipeline.setEncodings([VideoEncoding(bitrate: 100_000)])
     try await eventually("the new bitrate") {
       pipeline.statistics.targetBitrate == 100_000
     }
-    pipeline.setTargetBitrate(50_000_000)
+    pipeline.setEncodings([VideoEncoding(bitrate: 50_000_000)])
     try await eventually("the maximum") { pipeline.statistics.targetBitrate == 500_000 }
-    pipeline.setTargetBitrate(0)
+    pipeline.setEncodings([VideoEncoding(bitrate: 0)])
     try await eventually("the minimum") { pipeline.statistics.targetBitrate == 30_000 }
     pipeline.stop()
     let count = frames.all.count

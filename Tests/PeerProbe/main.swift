@@ -106,7 +106,7 @@ private final class Probe {
       if publish != nil { engine?.start() }
     case .failed(let error): failure = error
     case .keyFrameRequested: publish?.requestKeyFrame()
-    case .targetBitrate(let bitsPerSecond): publish?.setTargetBitrate(bitsPerSecond)
+    case .targetBitrate(let bitsPerSecond): publish?.setEncodings([VideoEncoding(bitrate: bitsPerSecond)])
     case .packetLoss(let share): engine?.setPacketLoss(share)
     case .video(let frame):
       if firstFrame == nil { firstFrame = MonotonicClock.now() }
