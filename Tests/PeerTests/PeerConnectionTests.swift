@@ -364,7 +364,10 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
     let call = Call()
     try await call.connect()
     let publisher = try #require(call.publisher.connection)
-    #expect(!publisher.isAffected(by: AddressWatch.shared.addresses.union(["192.0.2.1"])))
+    // A machine with too much to do may have seen a gap meanwhile.
+    try await eventually("nothing is lost") {
+      !publisher.isAffected(by: AddressWatch.shared.addresses.union(["192.0.2.1"]))
+    }
     #expect(publisher.isAffected(by: ["192.0.2.1"]))
     // With nothing to go out from there is nothing to try.
     #expect(!publisher.isAffected(by: []))
