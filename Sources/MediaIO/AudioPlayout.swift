@@ -3,20 +3,21 @@ import Codecs
 import Glibc
 import RTP
 
-/// The audio thread's side of one receiver: jitter buffer, decoder, and decoded samples that wait.
+/// The audio thread's side of one receiver: jitter buffer, decoder, and decoded samples that wait, which
+/// are stretched so that the delay follows its target.
 final class AudioPlayout {
   private static let chunk = AudioFormat.samplesPerChunk
-  /// 5 ms.
-  private static let fadeLength = 240
+  /// Samples a channel that are kept after they were heard, to lengthen from.
+  private static let past = TimeStretcher.longest
+  private static let capacity = past + OpusDecoder.maximumSamples + 2 * TimeStretcher.longest + chunk
 
   let receiver: AudioReceiver
   private var buffer = AudioJitterBuffer()
   private var decoder: OpusDecoder
-  /// Decoded stereo samples; the first `waiting` a channel are to be played.
+  private var stretcher = TimeStretcher()
+  /// Decoded stereo samples: `past` a channel that were heard, then `waiting` that will be.
   private let samples: UnsafeMutableBufferPointer<Int16>
   private var waiting = 0
-  /// The beginning of sound that was left out, to fade from; stereo.
-  private var fadeFrom: [Int16] = []
   private var blips = BlipDetector()
   private var level = AudioLevel()
   private var chunks = 0
@@ -24,7 +25,7 @@ final class AudioPlayout {
   init(_ receiver: AudioReceiver) throws(CodecError) {
     self.receiver = receiver
     decoder = try OpusDecoder(channels: 2)
-    samples = .allocate(capacity: 2 * (OpusDecoder.maximumSamples + Self.chunk))
+    samples = .allocate(capacity: 2 * Self.capacity)
     samples.initialize(repeating: 0)
   }
 
@@ -34,38 +35,46 @@ final class AudioPlayout {
   func tick(at time: Instant, into mix: UnsafeMutableBufferPointer<Int32>) {
     for packet in receiver.mailbox.drain() { buffer.insert(packet) }
     while waiting < Self.chunk { decodeNext(at: time) }
-    let chunk = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(samples)[0..<2 * Self.chunk])
+    if let wish = buffer.stretch(waiting: waiting, at: time) {
+      stretch(wish, at: time)
+      while waiting < Self.chunk { decodeNext(at: time) }
+    }
+    let chunk = UnsafeBufferPointer(
+      rebasing: UnsafeBufferPointer(samples)[2 * Self.past..<2 * (Self.past + Self.chunk)])
     let settings = report(chunk, at: time)
     buffer.minimumDelay = settings.minimumDelay
     if !settings.muted && settings.volume > 0 { add(chunk, settings.volume, to: mix) }
     waiting -= Self.chunk
-    if waiting > 0, let base = samples.baseAddress {
-      memmove(base, base + 2 * Self.chunk, waiting * 4)
-    }
+    if let base = samples.baseAddress { memmove(base, base + 2 * Self.chunk, (Self.past + waiting) * 4) }
+  }
+
+  private func stretch(_ wish: AudioJitterBuffer.Stretch, at time: Instant) {
+    guard let base = samples.baseAddress else { return }
+    let front = base + 2 * Self.past
+    let change =
+      wish.samples > 0
+      ? stretcher.shorten(
+        front, waiting: waiting, maximum: wish.samples, minimumCorrelation: wish.minimumCorrelation)
+      : -stretcher.lengthen(
+        front, waiting: waiting, maximum: -wish.samples, minimumCorrelation: wish.minimumCorrelation)
+    waiting -= change
+    buffer.stretched(by: change, at: time)
   }
 
   private func decodeNext(at time: Instant) {
-    let room = UnsafeMutableBufferPointer(rebasing: samples[(2 * waiting)...])
-    var count = 0
+    let room = UnsafeMutableBufferPointer(rebasing: samples[(2 * (Self.past + waiting))...])
     switch buffer.next(at: time) {
     case .packet(let bytes, let expected):
-      count = decode(bytes, room) ?? silence(expected, room)
+      waiting += decode(bytes, room) ?? silence(expected, room)
     case .recoverFromNext(let bytes, let expected):
-      count =
+      waiting +=
         bytes.withUnsafeBufferPointer { try? decoder.recover(samples: expected, from: $0, into: room) }
         ?? silence(expected, room)
-    case .conceal(let expected):
-      count = conceal(expected, room)
+    case .conceal(let expected), .comfortNoise(let expected):
+      waiting += conceal(expected, room)
     case .silence(let expected):
-      count = silence(expected, room)
-    case .skip(let bytes, _):
-      if let count = decode(bytes, room) {
-        fadeFrom = Array(room[..<(2 * min(count, Self.fadeLength))])
-      }
-      return
+      waiting += silence(expected, room)
     }
-    fade(room, count)
-    waiting += count
   }
 
   private func decode(_ bytes: [UInt8], _ room: UnsafeMutableBufferPointer<Int16>) -> Int? {
@@ -89,19 +98,6 @@ final class AudioPlayout {
     return count
   }
 
-  /// From the sound that would have followed into the one that does.
-  private func fade(_ room: UnsafeMutableBufferPointer<Int16>, _ count: Int) {
-    guard !fadeFrom.isEmpty else { return }
-    let length = min(fadeFrom.count / 2, count)
-    for index in 0..<length {
-      for channel in 0..<2 {
-        let (old, new) = (Int(fadeFrom[2 * index + channel]), Int(room[2 * index + channel]))
-        room[2 * index + channel] = Int16(clamping: (old * (length - index) + new * index) / length)
-      }
-    }
-    fadeFrom.removeAll(keepingCapacity: true)
-  }
-
   private func add(
     _ chunk: UnsafeBufferPointer<Int16>, _ volume: Double, to mix: UnsafeMutableBufferPointer<Int32>
   ) {
@@ -116,6 +112,7 @@ final class AudioPlayout {
     var chunkLevel = AudioLevel()
     chunkLevel.add(chunk)
     level.add(chunk)
+    stretcher.heard(power: chunkLevel.power)
     chunks += 1
     let isComplete = chunks % 10 == 0
     let longLevel = isComplete ? level.decibels : nil

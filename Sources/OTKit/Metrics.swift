@@ -40,7 +40,11 @@ extension Metrics {
       "retransmittedPacketsReceived": Double(inbound.retransmittedPacketsReceived),
       "packetsDuplicated": Double(inbound.packetsDuplicated),
     ]
-    guard inbound.kind == .video else { return }
+    guard inbound.kind == .video else {
+      self["fecPacketsReceived"] = Double(inbound.fecPacketsReceived)
+      self["fecPacketsDiscarded"] = Double(inbound.fecPacketsDiscarded)
+      return
+    }
     self["pliCount"] = Double(inbound.pliCount)
     self["firCount"] = Double(inbound.firCount)
     self["framesAssembledFromMultiplePackets"] = Double(inbound.framesAssembledFromMultiplePackets)
@@ -101,7 +105,8 @@ extension Metrics {
       "concealmentEvents": Double(buffer.concealmentEvents),
       "insertedSamplesForDeceleration": Double(buffer.insertedSamplesForDeceleration),
       "removedSamplesForAcceleration": Double(buffer.removedSamplesForAcceleration),
-      "fecPacketsReceived": Double(buffer.fecPacketsReceived),
+      "framesRecovered": Double(buffer.framesRecovered),
+      "packetsDuplicated": Double(buffer.packetsDuplicated),
       "packetsDiscarded": Double(receiver.packetsDiscarded),
       "audioLevel": receiver.audioLevel, "totalAudioEnergy": receiver.totalAudioEnergy,
       "totalSamplesDuration": receiver.totalSamplesDuration,

@@ -19,6 +19,7 @@ struct MediaAnswer: Sendable {
     var kind: MediaKind
     var codec: Codec
     var retransmission: Codec?
+    var redundancy: Codec?
     var isReceived: Bool
   }
 
@@ -65,6 +66,7 @@ struct MediaAnswer: Sendable {
       return Accepted(
         kind: kind, codec: answered,
         retransmission: kind == .video ? MediaSupport.retransmission(of: codec, in: medium) : nil,
+        redundancy: kind == .audio ? MediaSupport.redundancy(of: codec, in: medium) : nil,
         isReceived: offer.direction(ofMedium: index).sends)
     }
   }
@@ -75,6 +77,7 @@ struct MediaAnswer: Sendable {
     if let retransmission = item.retransmission {
       stream.rtxPayloadTypes = [retransmission.payloadType: item.codec.payloadType]
     }
+    stream.redundantPayloadType = item.redundancy?.payloadType
     // With layers as sources of their own (SIM), the first is the lowest.
     stream.ssrc = medium.sources.first?.ssrc
     stream.rtxSSRC = stream.ssrc.flatMap { medium.retransmissionSource(of: $0) }
@@ -114,6 +117,8 @@ struct MediaAnswer: Sendable {
     medium.append(attribute: item.isReceived ? "recvonly" : "inactive")
     medium.append(attribute: "rtcp-mux")
     if offered.rtcpReducedSize { medium.append(attribute: "rtcp-rsize") }
+    // First comes what is preferred: browsers send copies only if asked so.
+    if let redundancy = item.redundancy { medium.append(redundancy) }
     medium.append(item.codec)
     if let retransmission = item.retransmission { medium.append(retransmission) }
     return medium

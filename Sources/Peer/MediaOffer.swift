@@ -61,7 +61,9 @@ struct MediaOffer: Sendable {
     medium.append(attribute: "rtcp-mux")
     medium.append(attribute: "rtcp-rsize")
     switch section.kind {
-    case .audio: medium.append(MediaSupport.opus)
+    case .audio:
+      medium.append(MediaSupport.opus)
+      medium.append(MediaSupport.redundantOpus)
     case .video:
       medium.append(MediaSupport.vp8)
       medium.append(MediaSupport.vp8Retransmission)
@@ -128,6 +130,9 @@ struct MediaOffer: Sendable {
     stream.nack = codec.feedback.contains("nack")
     stream.transportCC = codec.feedback.contains("transport-cc")
     stream.remb = codec.feedback.contains("goog-remb")
+    if section.kind == .audio {
+      stream.redundantPayloadType = MediaSupport.redundancy(of: codec, in: medium)?.payloadType
+    }
     if let ssrc = section.retransmissionSSRC,
       let retransmission = MediaSupport.retransmission(of: codec, in: medium)
     {

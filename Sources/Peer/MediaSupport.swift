@@ -6,6 +6,9 @@ enum MediaSupport {
   static let opus = Codec(
     payloadType: 111, name: "opus", clockRate: 48000, channels: 2, parameters: opusParameters,
     feedback: ["transport-cc"])
+  /// Sound with copies of earlier sound (RFC 2198); the parameters are the codecs inside.
+  static let redundantOpus = Codec(
+    payloadType: 63, name: "red", clockRate: 48000, channels: 2, parameters: "111/111")
   static let vp8 = Codec(payloadType: 96, name: "VP8", clockRate: 90000, feedback: videoFeedback)
   static let vp8Retransmission = Codec(payloadType: 97, name: "rtx", clockRate: 90000, parameters: "apt=96")
 
@@ -42,6 +45,15 @@ enum MediaSupport {
   /// The payload type of retransmissions of `codec`.
   static func retransmission(of codec: Codec, in medium: MediaDescription) -> Codec? {
     medium.codecs.first { $0.associatedPayloadType == codec.payloadType }
+  }
+
+  /// The payload type of `codec` with copies of it.
+  static func redundancy(of codec: Codec, in medium: MediaDescription) -> Codec? {
+    medium.codecs.first { candidate in
+      let inside = candidate.parameters.split(separator: "/", omittingEmptySubsequences: false)
+      return candidate.isNamed("red") && candidate.clockRate == codec.clockRate && inside.count >= 2
+        && inside.allSatisfy { UInt8($0) == codec.payloadType }
+    }
   }
 
   static func extensionMap(of medium: MediaDescription) -> HeaderExtensionMap {

@@ -83,11 +83,16 @@ package struct ReceivedAudioPacket: Sendable {
   /// Extended RTP timestamp, 1/48000 s.
   package var timestamp: Int64
   package var arrival: Instant
+  /// It came with a later packet (RFC 2198); `sequenceNumber` is what it probably was.
+  package var isCopy: Bool
 
-  package init(bytes: [UInt8], sequenceNumber: Int64, timestamp: Int64, arrival: Instant) {
+  package init(
+    bytes: [UInt8], sequenceNumber: Int64, timestamp: Int64, arrival: Instant, isCopy: Bool = false
+  ) {
     self.bytes = bytes
     self.sequenceNumber = sequenceNumber
     self.timestamp = timestamp
     self.arrival = arrival
+    self.isCopy = isCopy
   }
 }

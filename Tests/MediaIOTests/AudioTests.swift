@@ -83,7 +83,7 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
     #expect(call.sent.allSatisfy { $0.level >= 13 && $0.level <= 17 })
     // The encoder spends no FEC on a steady tone.
     #expect((0.01...0.12).contains(Double(statistics.jitterBuffer.concealedSamples) / (48_000 * 6)))
-    #expect(statistics.jitterBuffer.fecPacketsReceived == 0)
+    #expect(statistics.jitterBuffer.framesRecovered == 0)
     let tone = try #require(call.playout.receiver.toneHz)
     #expect(abs(tone - 440) < 3, "\(tone)")
     // Each tenth of a second after the start: never silent, and mostly the tone.

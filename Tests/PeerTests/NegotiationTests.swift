@@ -48,7 +48,10 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
       }
       let offered = offer.media[index]
       #expect(medium.formats.allSatisfy { offered.formats.contains($0) })
-      #expect(medium.codecs.allSatisfy { $0.isNamed("opus") || $0.isNamed("VP8") || $0.isNamed("rtx") })
+      #expect(
+        medium.codecs.allSatisfy { codec in
+          ["opus", "red", "VP8", "rtx"].contains { codec.isNamed($0) }
+        })
       #expect(medium.rtcpMux)
       #expect(
         description.direction(ofMedium: index)
@@ -100,7 +103,11 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
     #expect(video.ssrc != nil && video.rtxSSRC != nil)
     #expect(video.extensions.transportSequenceNumber != nil && video.extensions.mid != nil)
     #expect(answer.streams[0].payloadTypes == [111] && answer.streams[0].extensions.audioLevel != nil)
+    #expect(answer.streams[0].redundantPayloadType == 63)
     let description = answer.description(local)
+    // What comes first is what the browser sends.
+    #expect(description.media[0].formats == ["63", "111"])
+    #expect(description.media[0].codecs[0].parameters == "111/111")
     #expect(description.groups("BUNDLE") == [["0", "1"]])
     #expect(description.media.last?.kind == "application" && description.media.last?.port == 0)
   }
@@ -163,7 +170,7 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
     #expect(description.groups("BUNDLE") == [["0", "1"]])
     #expect(description.origin?.version == 3)
     let (audio, video) = (description.media[0], description.media[1])
-    #expect(audio.formats == ["111"] && video.formats == ["96", "97"])
+    #expect(audio.formats == ["111", "63"] && video.formats == ["96", "97"])
     #expect(audio.codecs[0].parameter("useinbandfec") == "1" && audio.codecs[0].channels == 2)
     #expect(video.codecs[0].feedback == ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"])
     #expect(video.codecs[1].associatedPayloadType == 96)
@@ -188,10 +195,28 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
     let outcome = try offer.outcome(of: answer.description(local))
     #expect(outcome.streams.map(\.kind) == [.audio, .video])
     #expect(outcome.streams.map(\.payloadType) == [111, 96])
+    #expect(outcome.streams[0].redundantPayloadType == 63 && answer.streams[0].redundantPayloadType == 63)
     #expect(outcome.streams[1].rtx == .init(ssrc: offer.sections[1].retransmissionSSRC ?? 0, payloadType: 97))
     #expect(outcome.streams[1].nack && outcome.streams[1].transportCC && outcome.streams[1].remb)
     #expect(outcome.streams[1].extensions.transportSequenceNumber == 3)
     #expect(outcome.transport.role == .server && outcome.reducedSizeRTCP)
+  }
+
+  @Test func copiesAreOfOurCodecOnly() throws {
+    let offer = makeOffer(video: false)
+    for (parameters, isTaken) in [("111/111", true), ("111/111/111", true), ("111", false), ("111/0", false)]
+    {
+      var description = offer.description(local)
+      description.media[0].removeAttributes("fmtp")
+      description.media[0].append(attribute: "fmtp", "63 \(parameters)")
+      let answer = try MediaAnswer(to: description)
+      #expect(answer.streams[0].redundantPayloadType == (isTaken ? 63 : nil))
+      #expect(answer.description(local).media[0].formats.contains("63") == isTaken)
+    }
+    // A peer without it gets plain sound.
+    var answer = try MediaAnswer(to: offer.description(local)).description(local)
+    answer.media[0].formats = ["111"]
+    #expect(try offer.outcome(of: answer).streams[0].redundantPayloadType == nil)
   }
 
   @Test func refusedMediaAreNotSent() throws {

@@ -9,20 +9,40 @@ struct SimulatedListener {
   var buffer = AudioJitterBuffer()
   var outputs: [(at: Instant, output: AudioJitterBuffer.Output)] = []
   private var available = 0
+  /// Samples that were stretched away or in: never a jump of more than one period.
+  private(set) var stretches: [(at: Instant, samples: Int)] = []
+  /// The period of the sound.
+  private let period = 300
+
+  init() {}
 
   /// What an audio thread does every 10 ms.
-  mutating func tick(at now: Instant) {
+  ///
+  /// - Returns: the timestamp of the sound that is heard from `now` on; nil before the start.
+  @discardableResult
+  mutating func tick(at now: Instant) -> Int64? {
+    fill(at: now)
+    if let wish = buffer.stretch(waiting: available, at: now), abs(wish.samples) >= period {
+      let samples = wish.samples > 0 ? period : -period
+      available -= samples
+      stretches.append((now, samples))
+      buffer.stretched(by: samples, at: now)
+      fill(at: now)
+    }
+    defer { available -= 480 }
+    return buffer.playoutTimestamp.map { $0 - Int64(available) }
+  }
+
+  private mutating func fill(at now: Instant) {
     while available < 480 {
       let output = buffer.next(at: now)
       outputs.append((now, output))
       switch output {
       case .packet(_, let samples), .recoverFromNext(_, let samples), .conceal(let samples),
-        .silence(let samples):
+        .comfortNoise(let samples), .silence(let samples):
         available += samples
-      case .skip: break
       }
     }
-    available -= 480
   }
 
   /// Plays 20 ms packets that came over a link.
@@ -98,11 +118,11 @@ struct SimulatedListener {
     let listener = SimulatedListener(link(seed) { $0.loss = 0.05 }, packets: 1000)
     let recovered = listener.outputs.filter { if case .recoverFromNext = $0.output { true } else { false } }
     #expect((20...80).contains(recovered.count))
-    #expect(listener.statistics.fecPacketsReceived == recovered.count)
+    #expect(listener.statistics.framesRecovered == recovered.count)
     #expect(listener.concealedShare < 0.02)
     #expect(listener.meanDelay < 0.06)
     let without = SimulatedListener(link(seed) { $0.loss = 0.05 }, packets: 1000, hasFEC: false)
-    #expect(without.statistics.fecPacketsReceived == 0)
+    #expect(without.statistics.framesRecovered == 0)
     #expect(without.concealedShare > 0.025 && without.concealedShare < 0.09)
   }
 
@@ -123,7 +143,7 @@ struct SimulatedListener {
       link { _ in }, packets: 2000, isSpoken: { $0 % 250 < 100 || $0 % 20 == 0 })
     #expect(listener.statistics.concealedSamples == 0)
     #expect(listener.statistics.packetsDiscarded == 0)
-    #expect(listener.outputs.contains { $0.output == .silence(samples: 480) })
+    #expect(listener.outputs.contains { $0.output == .comfortNoise(samples: 480) })
   }
 
   @Test func theDelayComesDownAfterASpike() {
@@ -237,8 +257,7 @@ struct SimulatedListener {
         for _ in 0..<3 {
           switch buffer.next(at: now) {
           case .packet(_, let count), .recoverFromNext(_, let count), .conceal(let count),
-            .silence(let count),
-            .skip(_, let count):
+            .comfortNoise(let count), .silence(let count):
             #expect(count > 0 && count <= OpusPacket.maximumSamples)
             samples += count
           }

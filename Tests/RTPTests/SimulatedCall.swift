@@ -82,6 +82,16 @@ final class SimulatedCall {
   private var nextAudio: Instant
   private var audioTimestamp: UInt32 = 0
   var onAudio: ((ReceivedAudioPacket) -> Void)?
+  /// Plays the sound, 10 ms at a time.
+  var listener: SimulatedListener?
+  private var nextTick: Instant
+  private let frameDuration: Duration
+  private let forwardErrorCorrection: Bool
+  /// What was heard when, from which moment; pauses and made-up sound count on.
+  private(set) var heard: [(at: Instant, captured: Instant)] = []
+  private var firstAudio: (timestamp: Int64, captured: Instant)?
+  private var audioCaptures: [Instant] = []
+  private var minimumAudioDelay = Duration.zero
   /// Called at the end of every step.
   var onStep: ((SimulatedCall) -> Void)?
   var sendsVideo = true
@@ -97,6 +107,11 @@ final class SimulatedCall {
     var initialBitrate = 800_000
     var knowsSSRC = false
     var mid = true
+    /// Sound may travel with copies of earlier sound (RFC 2198), and with Opus' own FEC.
+    var redundancy = true
+    var forwardErrorCorrection = false
+    /// How much faster than ours the sender's sample clock is, in parts per million.
+    var audioClockDrift = 0.0
   }
 
   init(
@@ -106,6 +121,9 @@ final class SimulatedCall {
     start = now
     nextVideo = now
     nextAudio = now
+    nextTick = now + .milliseconds(3)
+    frameDuration = .nanoseconds(Int64(20_000_000 / (1 + options.audioClockDrift / 1e6)))
+    forwardErrorCorrection = options.forwardErrorCorrection
     aToB = SimulatedLink(forward, seed: seed)
     var reverse = back ?? SimulatedLink.Conditions()
     if back == nil { reverse.delay = forward.delay }
@@ -132,6 +150,7 @@ final class SimulatedCall {
     audio.mid = options.mid ? "0" : nil
     audio.extensions = audioExtensions
     audio.transportCC = options.transportCC
+    audio.redundantPayloadType = options.redundancy ? 63 : nil
     var video = SendStreamConfiguration(kind: .video, ssrc: 0x2222, payloadType: 96)
     video.mid = options.mid ? "1" : nil
     video.extensions = extensions
@@ -146,6 +165,7 @@ final class SimulatedCall {
     audioIn.mid = audio.mid
     audioIn.extensions = audioExtensions
     audioIn.transportCC = options.transportCC
+    audioIn.redundantPayloadType = audio.redundantPayloadType
     var videoIn = ReceiveStreamConfiguration(kind: .video, payloadTypes: [96])
     videoIn.mid = video.mid
     videoIn.extensions = extensions
@@ -170,6 +190,7 @@ final class SimulatedCall {
     while now < end {
       var next = min(end, sendsVideo ? nextVideo : end)
       if sendsAudio { next = min(next, nextAudio) }
+      if listener != nil { next = min(next, nextTick) }
       for instant in [a.deadline, b.deadline, aToB.nextArrival, bToA.nextArrival] {
         if let instant { next = min(next, instant) }
       }
@@ -178,6 +199,9 @@ final class SimulatedCall {
       step()
     }
   }
+
+  /// After `sendsVideo` was off.
+  func resumeVideo() { nextVideo = now }
 
   /// How often something was due.
   private(set) var steps = 0
@@ -191,12 +215,16 @@ final class SimulatedCall {
       nextVideo += .seconds(1) / encoder.frameRate
     }
     if sendsAudio, now >= nextAudio {
+      var bytes = [UInt8](repeating: 0, count: 80)
+      bytes[0] = 0x78
+      bytes[1] = forwardErrorCorrection ? 0x40 : 0
+      withUnsafeBytes(of: UInt32(audioCaptures.count)) { bytes.replaceSubrange(2..<6, with: $0) }
+      audioCaptures.append(now)
       a.send(
-        EncodedAudioFrame(
-          bytes: [UInt8](repeating: 0x78, count: 80), timestamp: audioTimestamp, captureTime: now, level: 30),
+        EncodedAudioFrame(bytes: bytes, timestamp: audioTimestamp, captureTime: now, level: 30),
         on: audioOut, at: now)
       audioTimestamp &+= 960
-      nextAudio += .milliseconds(20)
+      nextAudio += frameDuration
     }
     while let packet = aToB.receive(at: now) {
       packet.withUnsafeBytes { b.receive($0, at: now) }
@@ -214,7 +242,18 @@ final class SimulatedCall {
     b.transmit(at: now) { packet, count, _ in bToA.send(Array(packet[0..<count]), at: now) }
     drainA()
     drainB()
+    if listener != nil, now >= nextTick { listen() }
     onStep?(self)
+  }
+
+  private func listen() {
+    nextTick += .milliseconds(10)
+    listener?.buffer.minimumDelay = minimumAudioDelay
+    guard let timestamp = listener?.tick(at: now) else { return }
+    b.updateAudioPlayout(audioIn, timestamp: timestamp, playedAt: now)
+    guard let firstAudio else { return }
+    let ticks = Double(timestamp - firstAudio.timestamp) / 960 * frameDuration.seconds
+    heard.append((now, firstAudio.captured + .seconds(ticks)))
   }
 
   private func drainA() {
@@ -243,8 +282,15 @@ final class SimulatedCall {
             isKeyFrame: frame.isKeyFrame))
       case .audioPacket(_, let packet):
         audioPackets.append(packet)
+        if firstAudio == nil {
+          let index = packet.bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 2, as: UInt32.self) }
+          firstAudio = (packet.timestamp, audioCaptures[Int(index)])
+        }
+        listener?.buffer.insert(packet)
         onAudio?(packet)
-      case .audioMinimumDelay(_, let delay): minimumAudioDelays.append(delay)
+      case .audioMinimumDelay(_, let delay):
+        minimumAudioDelays.append(delay)
+        minimumAudioDelay = delay
       case .bye(let id): goodbyes.append(id)
       default: break
       }
@@ -276,5 +322,19 @@ final class SimulatedCall {
   func meanQueueing(after: Duration) -> Duration {
     let late = queueing.filter { $0.at - start >= after }
     return late.isEmpty ? .zero : .seconds(late.map(\.delay.seconds).reduce(0, +) / Double(late.count))
+  }
+}
+
+extension SimulatedCall {
+  /// How much later the sound of a moment was heard than its picture was seen, in seconds, for each picture
+  /// from `after` on; negative: earlier.
+  func soundLags(after: Duration) -> [Double] {
+    var index = 0
+    return frames.compactMap { frame in
+      guard frame.shown - start >= after else { return nil }
+      while index + 1 < heard.count, heard[index + 1].at <= frame.shown { index += 1 }
+      guard index < heard.count, frame.shown - heard[index].at < .milliseconds(20) else { return nil }
+      return (frame.captured - heard[index].captured - (frame.shown - heard[index].at)).seconds
+    }
   }
 }

@@ -1,37 +1,57 @@
 import Base
 
-/// How late packets of sound come, compared with the fastest of late: what the jitter buffer has to
-/// make up for.
+/// How late frames of sound come, compared with the fastest of late, and from that the delay that is worth
+/// having: what the jitter buffer has to make up for.
 struct AudioDelayEstimator {
-  /// Share of the packets that shall be in time.
-  private static let share = 0.97
-  /// Playout asks every 10 ms: what came just too late for one turn waits for the next.
-  private static let margin = 0.010
+  /// Seconds of delay that avoiding all loss would be worth: 100 ms a percent, about what the E-model
+  /// (ITU-T G.107) makes of either.
+  private static let worthOfCompleteness = 20.0
+  /// On top, for what the histogram is too coarse to know.
+  private static let margin = 0.005
   private static let maximum = 2.0
-  private static let window = 5.0
+  /// Aimed at before the jitter is known; less and less until this time has passed.
+  private static let initialTarget = 0.04
+  private static let initialPhase = 4.0
+  /// The fastest frame is looked for within two of these; longer would fall behind drifting clocks.
+  private static let window = Duration.seconds(5)
+  private static let updateInterval = Duration.milliseconds(100)
 
-  private var histogram = DelayHistogram(resolution: 0.005, maximum: maximum, memory: 400)
+  private var histogram = DelayHistogram(resolution: 0.0025, maximum: maximum, memory: 400)
   /// Least (arrival − timestamp) of the current and of the previous window, in seconds.
   private var minimum = (current: Double.infinity, previous: Double.infinity)
-  private var windowStart: Instant?
+  private var start = Instant.zero
+  private var windowStart = Instant.zero
+  private var lastUpdate = Instant.zero
   private var firstTimestamp: Int64?
+  private var optimum = 0.0
 
-  /// The delay at which most packets are in time, in seconds.
-  private(set) var target = 0.03
+  /// From a frame's earliest arrival to its playout, in seconds.
+  private(set) var target = Self.initialTarget
 
-  mutating func packetArrived(timestamp: Int64, at arrival: Instant) {
-    let first = firstTimestamp ?? timestamp
-    firstTimestamp = first
-    let offset = arrival.seconds - Double(timestamp &- first) / 48_000
-    if let start = windowStart, (arrival - start).seconds > Self.window {
-      minimum = (offset, minimum.current)
+  /// A frame is there: its packet, or whatever it could be recovered from.
+  mutating func frameArrived(timestamp: Int64, at arrival: Instant) {
+    let first: Int64
+    if let firstTimestamp {
+      first = firstTimestamp
+    } else {
+      first = timestamp
+      firstTimestamp = timestamp
+      start = arrival
       windowStart = arrival
-    } else if windowStart == nil {
+    }
+    let offset = arrival.seconds - Double(timestamp &- first) / 48_000
+    if arrival - windowStart > Self.window {
+      minimum = (offset, minimum.current)
       windowStart = arrival
     }
     minimum.current = min(minimum.current, offset)
-    histogram.add(offset - min(minimum.current, minimum.previous))
-    target = min(histogram.quantile(Self.share) + Self.margin, Self.maximum)
+    let lateness = offset - min(minimum.current, minimum.previous)
+    histogram.add(lateness)
+    guard lateness > optimum || arrival - lastUpdate >= Self.updateInterval else { return }
+    lastUpdate = arrival
+    optimum = histogram.optimum(worth: Self.worthOfCompleteness)
+    let caution = Self.initialTarget * (1 - (arrival - start).seconds / Self.initialPhase)
+    target = min(max(optimum + Self.margin, caution), Self.maximum)
   }
 
   /// Seconds since the fastest packet with this timestamp would have arrived; nil before the first.

@@ -1,12 +1,13 @@
 import Base
 
-/// Puts packets of sound in order and decides, whenever the audio thread needs more samples, what to
-/// decode next, so that the delay is as small as the network's jitter allows.
+/// Puts frames of sound in order and decides, whenever the audio thread needs more samples, what to decode
+/// next, so that the delay is as small as the network allows.
 ///
-/// A packet that is missing when its turn comes is recovered from the next one's FEC or concealed, and
-/// time goes on. When nothing at all is there, the sound is concealed and time waits: late packets are
-/// still played, and the delay has grown by what was missing. It shrinks again in pauses, and else by
-/// leaving out single packets at a bounded rate. Used by one thread.
+/// A frame that is missing when its turn comes is recovered from the next one's FEC or concealed, and time
+/// goes on. When nothing at all is there, the sound is concealed and time waits: late packets are still
+/// played, and the delay has grown by what was missing. The delay follows its target by stretching what
+/// was decoded, of which `stretch` asks single periods, and at once in pauses. A sender whose clock runs
+/// fast or slow is followed in the same way. Used by one thread.
 package struct AudioJitterBuffer {
   /// What the audio thread plays next. Samples are at 48 kHz, a channel.
   package enum Output: Equatable, Sendable {
@@ -16,36 +17,46 @@ package struct AudioJitterBuffer {
     case recoverFromNext([UInt8], samples: Int)
     /// Let the decoder make up what is missing.
     case conceal(samples: Int)
-    /// Nothing to hear: before the start, in a pause of the sender, after a long loss.
+    /// A pause of the sender: let the decoder go on with the noise of its room.
+    case comfortNoise(samples: Int)
+    /// Nothing to hear: before the start, after a long loss or a long pause.
     case silence(samples: Int)
-    /// Decode for the decoder's state, but do not play: fade from what was played into what follows.
-    case skip([UInt8], samples: Int)
   }
+
+  /// A wish to play faster or slower.
+  package typealias Stretch = AudioStretching.Request
 
   private static let tick = 480
   private static let maximumPackets = 250
   /// Concealed sound fades; after so much of it there is silence.
   private static let maximumConcealment = 48_000 / 5
+  /// In a pause, senders say every 400 ms that they are still there.
+  private static let maximumComfortNoise = 48_000 * 2
   /// A jump of the timestamps by more is a new beginning.
   private static let maximumJump: Int64 = 48_000 * 5
+  /// So many late packets in a row, and none in time, are one too.
+  private static let maximumLate = 25
   /// Seconds of delay too many that are bridged by leaving everything out at once.
   private static let excessiveDelay = 0.5
+  private static let maximumLost = 64
 
-  /// In order of timestamps.
+  /// In order of timestamps, each once.
   private var packets: [ReceivedAudioPacket] = []
   private var estimator = AudioDelayEstimator()
+  private var stretching = AudioStretching()
   private var hasStarted = false
   /// The first sample that has not been handed out; the place does not move while `stalled` grows.
   private var nextTimestamp: Int64 = 0
   private var lastSequenceNumber: Int64 = 0
   private var lastSamples = 960
+  /// Timestamps of frames that were concealed: should one still come, the delay was too small for it.
+  private var lost: [Int64] = []
+  private var lateInARow = 0
   private var isPaused = false
   private var pausedSamples = 0
   /// Samples concealed while nothing was there.
   private var stalled = 0
   private var isConcealing = false
-  private var lastSkip: Instant?
-  private var lastInsertion: Instant?
 
   /// Asked for by lip sync.
   package var minimumDelay = Duration.zero
@@ -54,7 +65,9 @@ package struct AudioJitterBuffer {
   package init() {}
 
   /// The delay aimed at: from a packet's earliest arrival to its playout.
-  package var targetDelay: Duration { .seconds(max(estimator.target, minimumDelay.seconds)) }
+  package var targetDelay: Duration { .seconds(target) }
+
+  private var target: Double { max(estimator.target, minimumDelay.seconds) }
 
   /// The timestamp of the first sample that `next` has not handed out; nil before the first packet.
   package var playoutTimestamp: Int64? { hasStarted ? nextTimestamp + Int64(pausedSamples) : nil }
@@ -69,38 +82,78 @@ package struct AudioJitterBuffer {
 
   package mutating func insert(_ packet: ReceivedAudioPacket) {
     // Extended numbers never get near the ends of their type: no sum below can overflow.
-    let plausible: ClosedRange<Int64> = 0...1 << 60
-    guard OpusPacket.samples(packet.bytes) != nil, plausible.contains(packet.timestamp),
+    let plausible: ClosedRange<Int64> = -(1 << 60)...1 << 60
+    guard let samples = OpusPacket.samples(packet.bytes), plausible.contains(packet.timestamp),
       plausible.contains(packet.sequenceNumber)
     else {
       statistics.packetsDiscarded += 1
       return
     }
-    let reference = packets.last?.timestamp ?? (hasStarted ? nextTimestamp : packet.timestamp)
-    if abs(packet.timestamp &- reference) > Self.maximumJump, !isPaused || packet.timestamp < reference {
-      // Another source, or one that begins anew.
-      packets.removeAll()
-      estimator = AudioDelayEstimator()
-      hasStarted = false
-      isPaused = false
-      stalled = 0
+    if isNewBeginning(packet) { startOver() }
+    if OpusPacket.hasFEC(packet.bytes) {
+      noteArrival(of: packet.timestamp - Int64(samples), at: packet.arrival)
     }
-    if packets.contains(where: { $0.sequenceNumber == packet.sequenceNumber }) {
-      statistics.packetsDuplicated += 1
+    guard noteArrival(of: packet.timestamp, at: packet.arrival) else {
+      if packet.isCopy { return }
+      if hasStarted, packet.timestamp < nextTimestamp {
+        statistics.packetsDiscarded += 1
+      } else {
+        statistics.packetsDuplicated += 1
+      }
       return
     }
-    estimator.packetArrived(timestamp: packet.timestamp, at: packet.arrival)
     if hasStarted, packet.timestamp < nextTimestamp {
-      statistics.packetsDiscarded += 1
+      if !packet.isCopy { statistics.packetsDiscarded += 1 }
       return
     }
-    var index = packets.count
-    while index > 0, packets[index - 1].timestamp > packet.timestamp { index -= 1 }
-    packets.insert(packet, at: index)
+    packets.insert(packet, at: index(of: packet.timestamp))
     if packets.count > Self.maximumPackets {
       packets.removeFirst()
       statistics.packetsDiscarded += 1
     }
+  }
+
+  /// - Returns: whether the frame with this timestamp had not been there before.
+  @discardableResult
+  private mutating func noteArrival(of timestamp: Int64, at arrival: Instant) -> Bool {
+    if hasStarted, timestamp < nextTimestamp {
+      guard let index = lost.firstIndex(of: timestamp) else { return false }
+      lost.remove(at: index)
+    } else {
+      let index = index(of: timestamp)
+      if index < packets.count, packets[index].timestamp == timestamp { return false }
+    }
+    estimator.frameArrived(timestamp: timestamp, at: arrival)
+    return true
+  }
+
+  /// Where a timestamp is, or belongs.
+  private func index(of timestamp: Int64) -> Int {
+    var index = packets.count
+    while index > 0, packets[index - 1].timestamp >= timestamp { index -= 1 }
+    return index
+  }
+
+  /// Whether it is from another source, or from one that begins anew.
+  private mutating func isNewBeginning(_ packet: ReceivedAudioPacket) -> Bool {
+    guard !packet.isCopy else { return false }
+    guard hasStarted || !packets.isEmpty else { return false }
+    let reference = packets.last?.timestamp ?? nextTimestamp
+    let distance = packet.timestamp - reference
+    if abs(distance) > Self.maximumJump, !isPaused || distance < 0 { return true }
+    guard hasStarted else { return false }
+    lateInARow = packet.timestamp < nextTimestamp ? lateInARow + 1 : 0
+    return lateInARow > Self.maximumLate
+  }
+
+  private mutating func startOver() {
+    packets.removeAll()
+    estimator = AudioDelayEstimator()
+    hasStarted = false
+    lost.removeAll()
+    lateInARow = 0
+    isPaused = false
+    stalled = 0
   }
 
   // MARK: Out
@@ -110,17 +163,16 @@ package struct AudioJitterBuffer {
     guard start(at: now) else { return .silence(samples: Self.tick) }
     shed(at: now)
     guard let first = packets.first else { return isPaused ? pause() : stall() }
-    let gap = Int(clamping: first.timestamp &- nextTimestamp)
+    let gap = Int(clamping: first.timestamp - nextTimestamp)
     if gap > 0 {
       if isPaused || first.sequenceNumber == lastSequenceNumber + 1 {
         // The sender had nothing to say in between: the pause is as long as suits the delay.
         let delay = estimator.delay(of: first.timestamp, at: now) ?? 0
-        if delay < targetDelay.seconds, delay > -2 { return pause() }
+        if delay < target, delay > -2 { return pause() }
       } else if gap > stalled {
         return bridge(gap, to: first)
       }
     }
-    if gap == 0, shouldInsert(first, at: now) { return insertConcealment(at: now) }
     return play(gap, at: now)
   }
 
@@ -128,9 +180,9 @@ package struct AudioJitterBuffer {
     if hasStarted { return true }
     guard var first = packets.first else { return false }
     let delay = estimator.delay(of: first.timestamp, at: now) ?? 0
-    guard delay >= targetDelay.seconds else { return false }
+    guard delay >= target else { return false }
     // What came before anybody listened is not caught up on.
-    while packets.count > 1, estimator.delay(of: packets[1].timestamp, at: now) ?? 0 >= targetDelay.seconds {
+    while packets.count > 1, estimator.delay(of: packets[1].timestamp, at: now) ?? 0 >= target {
       packets.removeFirst()
       statistics.packetsDiscarded += 1
       first = packets[0]
@@ -145,24 +197,21 @@ package struct AudioJitterBuffer {
   private mutating func play(_ gap: Int, at now: Instant) -> Output {
     let packet = packets.removeFirst()
     let samples = OpusPacket.samples(packet.bytes) ?? lastSamples
+    // What was made up while nothing was there has delayed the rest, as far as nothing was lost.
+    statistics.insertedSamplesForDeceleration += max(0, stalled - max(0, gap))
+    if stalled > 0, gap > 0 { noteLoss(gap) }
     nextTimestamp = packet.timestamp + Int64(samples)
     lastSequenceNumber = packet.sequenceNumber
     lastSamples = samples
-    // What was made up while nothing was there has delayed the rest, as far as nothing was lost.
-    statistics.insertedSamplesForDeceleration += max(0, stalled - gap)
     stalled = 0
     isPaused = OpusPacket.isDiscontinuous(packet.bytes)
     pausedSamples = 0
     isConcealing = false
-    if shouldSkip(packet, at: now) {
-      lastSkip = now
-      statistics.removedSamplesForAcceleration += samples
-      return .skip(packet.bytes, samples: samples)
-    }
+    if packet.isCopy { statistics.framesRecovered += 1 }
     statistics.totalSamplesReceived += samples
     statistics.jitterBufferEmittedCount += samples
     statistics.jitterBufferDelay += max(0, (now - packet.arrival).seconds) * Double(samples)
-    statistics.jitterBufferTargetDelay += targetDelay.seconds * Double(samples)
+    statistics.jitterBufferTargetDelay += target * Double(samples)
     statistics.jitterBufferMinimumDelay += estimator.target * Double(samples)
     return .packet(packet.bytes, samples: samples)
   }
@@ -171,23 +220,37 @@ package struct AudioJitterBuffer {
   private mutating func bridge(_ gap: Int, to first: ReceivedAudioPacket) -> Output {
     // What was concealed while nothing was there has filled a part of the hole already.
     let rest = gap - stalled
+    if stalled > 0 { noteLoss(stalled) }
     nextTimestamp += Int64(stalled)
     stalled = 0
     let samples = min(rest, lastSamples)
-    nextTimestamp += Int64(samples)
     if samples == rest, samples >= Self.tick, OpusPacket.hasFEC(first.bytes) {
-      statistics.fecPacketsReceived += 1
+      nextTimestamp += Int64(samples)
+      statistics.framesRecovered += 1
       statistics.totalSamplesReceived += samples
       isConcealing = false
       return .recoverFromNext(first.bytes, samples: samples)
     }
+    noteLoss(samples)
+    nextTimestamp += Int64(samples)
     countConcealment(samples)
     return .conceal(samples: samples)
   }
 
+  /// The frames that begin within the next so many samples will not be played.
+  private mutating func noteLoss(_ samples: Int) {
+    var timestamp = nextTimestamp
+    let end = nextTimestamp + Int64(min(samples, lastSamples * Self.maximumLost))
+    while timestamp < end {
+      if lost.count == Self.maximumLost { lost.removeFirst() }
+      lost.append(timestamp)
+      timestamp += Int64(lastSamples)
+    }
+  }
+
   private mutating func stall() -> Output {
     let isSilent = stalled >= Self.maximumConcealment
-    stalled += Self.tick
+    stalled = min(stalled + Self.tick, 1 << 40)
     countConcealment(Self.tick)
     if isSilent {
       statistics.silentConcealedSamples += Self.tick
@@ -200,7 +263,8 @@ package struct AudioJitterBuffer {
     isPaused = true
     pausedSamples = min(pausedSamples + Self.tick, 1 << 40)
     statistics.totalSamplesReceived += Self.tick
-    return .silence(samples: Self.tick)
+    return pausedSamples > Self.maximumComfortNoise
+      ? .silence(samples: Self.tick) : .comfortNoise(samples: Self.tick)
   }
 
   private mutating func countConcealment(_ samples: Int) {
@@ -219,8 +283,7 @@ package struct AudioJitterBuffer {
       statistics.packetsDiscarded += 1
     }
     while let first = packets.first, packets.count > 1,
-      let delay = estimator.delay(of: first.timestamp, at: now),
-      delay > targetDelay.seconds + Self.excessiveDelay
+      let delay = estimator.delay(of: first.timestamp, at: now), delay > target + Self.excessiveDelay
     {
       packets.removeFirst()
       statistics.packetsDiscarded += 1
@@ -230,53 +293,26 @@ package struct AudioJitterBuffer {
     }
   }
 
-  /// Whether to leave this packet out because the delay is too long.
-  private func shouldSkip(_ packet: ReceivedAudioPacket, at now: Instant) -> Bool {
-    guard !packets.isEmpty, let delay = estimator.delay(of: packet.timestamp, at: now) else { return false }
-    let duration = Double(lastSamples) / 48_000
-    let excess = delay - targetDelay.seconds - duration
-    guard excess > 0 else { return false }
-    if OpusPacket.isDiscontinuous(packet.bytes) { return true }
-    guard excess > 0.010 else { return false }
-    let interval: Duration = excess > 0.15 ? .milliseconds(120) : .milliseconds(400)
-    return lastSkip.map { now - $0 >= interval } ?? true
+  /// Whether what is about to be heard should be shortened or lengthened.
+  ///
+  /// - Parameter waiting: samples a channel that were handed out and have not been heard.
+  package mutating func stretch(waiting: Int, at now: Instant) -> Stretch? {
+    guard hasStarted, !isPaused, !isConcealing,
+      // As it was when the packet had to be there: what is left of 10 ms was needed before its time.
+      let delay = estimator.delay(of: nextTimestamp - Int64(waiting - waiting % Self.tick), at: now)
+    else { return nil }
+    return stretching.request(delay: delay, target: target, at: now)
   }
 
-  /// Whether to delay the sound further, for the picture's sake.
-  private func shouldInsert(_ packet: ReceivedAudioPacket, at now: Instant) -> Bool {
-    guard let delay = estimator.delay(of: packet.timestamp, at: now),
-      delay < minimumDelay.seconds - 0.015
-    else { return false }
-    return lastInsertion.map { now - $0 >= .milliseconds(120) } ?? true
+  /// What became of that wish: samples that were left out (positive) or repeated (negative).
+  package mutating func stretched(by samples: Int, at now: Instant) {
+    guard samples != 0 else { return }
+    stretching.stretched(at: now)
+    if samples > 0 {
+      statistics.removedSamplesForAcceleration += samples
+    } else {
+      statistics.insertedSamplesForDeceleration -= samples
+      statistics.totalSamplesReceived -= samples
+    }
   }
-
-  private mutating func insertConcealment(at now: Instant) -> Output {
-    lastInsertion = now
-    statistics.insertedSamplesForDeceleration += Self.tick
-    statistics.totalSamplesReceived += Self.tick
-    return .conceal(samples: Self.tick)
-  }
-}
-
-/// Counters of a jitter buffer, named as in W3C webrtc-stats; samples are a channel's at 48 kHz.
-package struct AudioJitterBufferStatistics: Equatable, Sendable {
-  /// Sum over the samples played of the time their packet waited, in seconds.
-  package var jitterBufferDelay = 0.0
-  package var jitterBufferTargetDelay = 0.0
-  /// What the target would have been without lip sync.
-  package var jitterBufferMinimumDelay = 0.0
-  package var jitterBufferEmittedCount = 0
-  package var totalSamplesReceived = 0
-  package var concealedSamples = 0
-  package var silentConcealedSamples = 0
-  package var concealmentEvents = 0
-  package var insertedSamplesForDeceleration = 0
-  package var removedSamplesForAcceleration = 0
-  /// Packets used to recover the one before them: in-band FEC.
-  package var fecPacketsReceived = 0
-  /// Too late, or no Opus.
-  package var packetsDiscarded = 0
-  package var packetsDuplicated = 0
-
-  package init() {}
 }

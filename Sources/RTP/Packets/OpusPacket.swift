@@ -4,7 +4,9 @@ package enum OpusPacket {
   package static let maximumSamples = 5760
 
   /// How much sound it holds, in samples at 48 kHz; nil if it is malformed.
-  package static func samples(_ packet: [UInt8]) -> Int? {
+  package static func samples(_ packet: [UInt8]) -> Int? { packet.withUnsafeBytes { samples($0) } }
+
+  static func samples(_ packet: UnsafeRawBufferPointer) -> Int? {
     guard let toc = packet.first else { return nil }
     let configuration = Int(toc >> 3)
     let frame: Int

@@ -38,6 +38,21 @@ struct DelayHistogram {
     return Double(index + 1) * resolution
   }
 
+  /// The delay at which delay and loss together are least, if completeness is worth so many seconds: what
+  /// comes later than it is lost.
+  func optimum(worth: Double) -> Double {
+    guard total > 0 else { return 0 }
+    var late = 0.0
+    var best = (delay: 0.0, cost: Double.infinity)
+    for index in buckets.indices.reversed() {
+      let delay = Double(index + 1) * resolution
+      let cost = delay + worth * late / total
+      if cost < best.cost { best = (delay, cost) }
+      late += buckets[index]
+    }
+    return best.delay
+  }
+
   mutating func removeAll() {
     for index in buckets.indices { buckets[index] = 0 }
     total = 0

@@ -3,7 +3,7 @@ import Base
 /// A stream that we receive: what was negotiated, the source it is bound to now, and its counters.
 final class ReceiveStream {
   enum PayloadKind: UInt8 {
-    case unknown, media, retransmission
+    case unknown, media, redundantMedia, retransmission
   }
 
   let id: StreamID
@@ -20,6 +20,8 @@ final class ReceiveStream {
   var video: VideoReceiver?
   var nack: NACKTracker?
   var senderClock = SenderClock()
+  /// Sound: which of the last packets have arrived, so that copies of their content are not needed.
+  var recent = RecentSequenceNumbers()
   var remoteBitrate = RemoteBitrateEstimator()
   var keyFrameRequester = KeyFrameRequester()
   var lastPacket: Instant?
@@ -30,6 +32,7 @@ final class ReceiveStream {
     self.configuration = configuration
     midBytes = configuration.mid.map { Array($0.utf8) }
     for type in configuration.payloadTypes { payloadKinds[Int(type & 0x7F)] = .media }
+    if let type = configuration.redundantPayloadType { payloadKinds[Int(type & 0x7F)] = .redundantMedia }
     for type in configuration.rtxPayloadTypes.keys { payloadKinds[Int(type & 0x7F)] = .retransmission }
     ssrc = configuration.ssrc
     rtxSSRC = configuration.rtxSSRC
@@ -49,6 +52,7 @@ final class ReceiveStream {
     reception = ReceptionStatistics(ssrc: ssrc, clockRate: configuration.kind.clockRate)
     timestamps = TimestampUnwrapper()
     senderClock = SenderClock()
+    recent = RecentSequenceNumbers()
     nack = configuration.nack && configuration.kind == .video ? NACKTracker() : nil
     video = configuration.kind == .video ? VideoReceiver(counters: video?.counters ?? .init()) : nil
   }
@@ -93,5 +97,29 @@ struct KeyFrameRequester {
     if lastRequest != nil { interval = min(interval + interval / 2, Self.maximumInterval) }
     lastRequest = now
     return true
+  }
+}
+
+/// Remembers the last 64 numbers of a sequence that were there.
+struct RecentSequenceNumbers {
+  private var highest: Int64 = 0
+  /// Bit n: `highest` - n.
+  private var present: UInt64 = 0
+
+  mutating func insert(_ number: Int64) {
+    let ahead = number &- highest
+    if present == 0 || ahead >= 64 {
+      present = 0
+    } else if ahead > 0 {
+      present <<= UInt64(ahead)
+    }
+    if present == 0 || ahead > 0 { highest = number }
+    let behind = highest &- number
+    if (0..<64).contains(behind) { present |= 1 << UInt64(behind) }
+  }
+
+  func contains(_ number: Int64) -> Bool {
+    let behind = highest &- number
+    return (0..<64).contains(behind) && present >> UInt64(behind) & 1 != 0
   }
 }

@@ -17,6 +17,10 @@ final class SendStream {
   let configuration: SendStreamConfiguration
   let header: RTPHeaderTemplate
   let rtxHeader: RTPHeaderTemplate?
+  private let redundantHeader: RTPHeaderTemplate?
+  /// The last frames of sound, for copies of them; the newest last.
+  private var recentAudio: [EncodedAudioFrame] = []
+  var redundancy = AudioRedundancy()
   var history: PacketRing<HistoryEntry>
   private(set) var nextSequenceNumber: Int64
   private var nextRTXSequenceNumber: UInt16
@@ -42,6 +46,11 @@ final class SendStream {
     rtxHeader = configuration.rtx.map {
       RTPHeaderTemplate(
         ssrc: $0.ssrc, payloadType: $0.payloadType, mid: configuration.mid,
+        extensions: configuration.extensions)
+    }
+    redundantHeader = configuration.redundantPayloadType.map {
+      RTPHeaderTemplate(
+        ssrc: configuration.ssrc, payloadType: $0, mid: configuration.mid,
         extensions: configuration.extensions)
     }
     history = PacketRing(
@@ -83,15 +92,70 @@ final class SendStream {
     guard header.count + frame.bytes.count <= history.slotSize else { return nil }
     lastCapture = (timestamp, frame.captureTime)
     statistics.framesSent += 1
+    defer { remember(frame) }
     return withUnsafeTemporaryAllocation(byteCount: history.slotSize, alignment: 16) { memory in
       var writer = ByteWriter(memory)
+      let copies = copies(for: frame)
+      let header = copies.isEmpty ? header : redundantHeader ?? header
       header.write(
         to: &writer, marker: frame.startsTalkSpurt,
         sequenceNumber: UInt16(truncatingIfNeeded: nextSequenceNumber), timestamp: timestamp,
         audioLevel: frame.level)
+      if !copies.isEmpty { write(copies, before: frame, to: &writer) }
       frame.bytes.withUnsafeBytes { writer.bytes($0) }
-      return append(writer.written, payloadCount: frame.bytes.count)
+      return append(writer.written, payloadCount: writer.count - header.count)
     }
+  }
+
+  /// Decides how many copies of earlier sound are sent from now on.
+  ///
+  /// - Parameter available: bits per second for everything.
+  func updateRedundancy(available: Int) {
+    guard redundantHeader != nil, let last = recentAudio.last, let first = recentAudio.first else { return }
+    let octets = recentAudio.reduce(0) {
+      $0 + $1.bytes.count + header.count + CongestionController.packetOverhead
+    }
+    let ticks = Int(last.timestamp &- first.timestamp) + 960
+    redundancy.update(bitrate: octets * 8 * 48_000 / ticks, available: available)
+  }
+
+  /// The share of frames that will be missing, if this share of packets is lost.
+  func residualLoss(of share: Double) -> Double {
+    redundantHeader == nil ? share : redundancy.residualLoss(of: share)
+  }
+
+  private func remember(_ frame: EncodedAudioFrame) {
+    guard redundantHeader != nil else { return }
+    if recentAudio.count == AudioRedundancy.maximumDistance { recentAudio.removeFirst() }
+    recentAudio.append(frame)
+  }
+
+  /// The earlier frames that go with this one.
+  private func copies(for frame: EncodedAudioFrame) -> [EncodedAudioFrame] {
+    guard redundantHeader != nil, !redundancy.distances.isEmpty else { return [] }
+    var room = Self.maximumPacketSize - header.count - RedundantAudio.primaryHeaderSize - frame.bytes.count
+    return redundancy.distances.compactMap { distance in
+      guard distance <= recentAudio.count else { return nil }
+      let copy = recentAudio[recentAudio.count - distance]
+      let size = copy.bytes.count + RedundantAudio.redundantHeaderSize
+      guard frame.timestamp &- copy.timestamp < RedundantAudio.offsetLimit, size <= room,
+        copy.bytes.count <= RedundantAudio.maximumBlockSize
+      else { return nil }
+      room -= size
+      return copy
+    }
+  }
+
+  private func write(
+    _ copies: [EncodedAudioFrame], before frame: EncodedAudioFrame, to writer: inout ByteWriter
+  ) {
+    for copy in copies {
+      RedundantAudio.writeHeader(
+        payloadType: header.payloadType, timestampOffset: frame.timestamp &- copy.timestamp,
+        size: copy.bytes.count, to: &writer)
+    }
+    RedundantAudio.writePrimaryHeader(payloadType: header.payloadType, to: &writer)
+    for copy in copies { copy.bytes.withUnsafeBytes { writer.bytes($0) } }
   }
 
   /// The numbers of the packets, or nil if the frame cannot be sent: the peer then needs a key frame.

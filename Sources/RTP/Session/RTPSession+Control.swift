@@ -49,9 +49,13 @@ extension RTPSession {
       case .transportFeedback(let feedback):
         guard sendStreams.contains(where: { $0.configuration.transportCC }) else { break }
         congestion.receive(feedback, roundTripTime: roundTripTime, at: now)
+        for stream in sendStreams where stream.configuration.kind == .audio {
+          stream.redundancy.receive(feedback)
+        }
       }
     }
     applyTarget(at: now)
+    for stream in sendStreams { stream.updateRedundancy(available: congestion.target) }
     if !isWellFormed { packetsMalformed += 1 }
     for stream in sendStreams where stream.keyFrameRequests.poll(at: now) {
       events.append(.keyFrameRequested(stream.id))
@@ -95,7 +99,11 @@ extension RTPSession {
       let lost = Int(block.cumulativeLost) - Int(previous.cumulativeLost)
       congestion.receiveReport(
         total: total, lost: lost, roundTripTime: roundTripTime, at: now)
-      if let share = sentLoss.add(total: total, lost: lost) { events.append(.packetLoss(share)) }
+      if stream.configuration.kind == .audio { stream.redundancy.receiveReport(total: total, lost: lost) }
+      if let share = sentLoss.add(total: total, lost: lost) {
+        let audio = sendStreams.first { $0.configuration.kind == .audio }
+        events.append(.packetLoss(audio?.residualLoss(of: share) ?? share))
+      }
     }
     stream.remote = remote
     stream.lastReport = block

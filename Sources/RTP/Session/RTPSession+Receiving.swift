@@ -58,7 +58,7 @@ extension RTPSession {
   private func route(_ packet: RTPPacket, _ values: HeaderExtensionValues, at now: Instant) -> Route? {
     if let route = routes[packet.ssrc] {
       let kind = route.stream.payloadKind(packet.payloadType)
-      return kind == (route.isRetransmission ? .retransmission : .media) ? route : nil
+      return kind != .unknown && (kind == .retransmission) == route.isRetransmission ? route : nil
     }
     // A new source: by mid, else by payload type (RFC 9143, 9.2).
     let candidates: [ReceiveStream]
@@ -101,8 +101,46 @@ extension RTPSession {
       number, isRepair: stream.configuration.rtxPayloadTypes.isEmpty ? nil : false,
       roundTripTime: roundTripTime.smoothed, at: now)
     noteRepair(arrival, size: packet.payload.count, on: stream)
+    if stream.payloadKind(packet.payloadType) == .redundantMedia {
+      deliverRedundant(packet, number: number, on: stream, at: now)
+    } else {
+      deliver(
+        packet.payload, number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream,
+        at: now)
+    }
+  }
+
+  /// Sound with copies of earlier sound, of which those are of use whose packets have not arrived.
+  private func deliverRedundant(
+    _ packet: RTPPacket, number: Int64, on stream: ReceiveStream, at now: Instant
+  ) {
+    guard let content = RedundantAudio(parsing: packet.payload),
+      stream.payloadKind(content.primary.payloadType) == .media
+    else {
+      packetsMalformed += 1
+      return
+    }
+    let timestamp = stream.timestamps.unwrap(packet.timestamp)
+    let samples = OpusPacket.samples(content.primary.bytes) ?? 960
+    content.forEachRedundant { block in
+      guard stream.payloadKind(block.payloadType) == .media else { return }
+      stream.statistics.fecPacketsReceived += 1
+      // Nothing says which packet it was; without pauses in between it is this one.
+      let original = number - max(1, Int64(block.timestampOffset) / Int64(samples))
+      guard !stream.recent.contains(original) else {
+        stream.statistics.fecPacketsDiscarded += 1
+        return
+      }
+      events.append(
+        .audioPacket(
+          stream.id,
+          ReceivedAudioPacket(
+            bytes: Array(block.bytes), sequenceNumber: original,
+            timestamp: timestamp - Int64(block.timestampOffset), arrival: now, isCopy: true)))
+    }
     deliver(
-      packet.payload, number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream, at: now)
+      content.primary.bytes, number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream,
+      at: now)
   }
 
   /// A packet inside an RTX packet: the original sequence number, then the original payload
@@ -143,6 +181,7 @@ extension RTPSession {
           sequenceNumber: number, timestamp: extended, marker: marker, arrival: now),
         payload: payload)
     } else if !payload.isEmpty {
+      stream.recent.insert(number)
       events.append(
         .audioPacket(
           stream.id,

@@ -70,6 +70,7 @@ extension RTPSession {
     if let offset = stream.header.transportSequenceNumberOffset, stream.configuration.transportCC {
       let number = congestion.packetSent(size: count, at: now)
       memory.storeBytes(of: number.bigEndian, toByteOffset: offset, as: UInt16.self)
+      if stream.configuration.kind == .audio { stream.redundancy.packetSent(number) }
     }
     return count
   }

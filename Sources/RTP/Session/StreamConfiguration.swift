@@ -29,6 +29,8 @@ package struct SendStreamConfiguration: Sendable, Equatable {
   /// `a=rtcp-fb: nack`: lost packets are sent again, by RTX if there is one, else as they were.
   package var nack = false
   package var rtx: Retransmission?
+  /// Sound: of `red` (RFC 2198), if the peer takes it.
+  package var redundantPayloadType: UInt8?
   /// `a=rtcp-fb: transport-cc`: the peer reports arrival times (needs the header extension too).
   package var transportCC = false
   /// `a=rtcp-fb: goog-remb`.
@@ -49,6 +51,8 @@ package struct ReceiveStreamConfiguration: Sendable, Equatable {
   package var payloadTypes: [UInt8]
   /// RTX payload type → the payload type it repeats (`apt`).
   package var rtxPayloadTypes: [UInt8: UInt8] = [:]
+  /// Sound: of `red` (RFC 2198) with our codec in it.
+  package var redundantPayloadType: UInt8?
   /// From `a=ssrc`; nil: learnt from the mid extension, else from the payload type.
   package var ssrc: UInt32?
   /// From `a=ssrc-group:FID`; nil: learnt like `ssrc`.
@@ -77,7 +81,8 @@ package enum RTPSessionEvent: Sendable {
   case keyFrameRequested(StreamID)
   /// What the video encoders of this session may produce together, without packet overhead.
   case targetBitrate(bitsPerSecond: Int)
-  /// Share of our packets that the peer lost, 0...1, smoothed: for the Opus encoder's FEC.
+  /// Share of our packets that the peer lost, 0...1, smoothed, less what copies make up for: for the Opus
+  /// encoder's FEC.
   case packetLoss(Double)
   /// The sound must be delayed at least so long for the picture to be in time.
   case audioMinimumDelay(StreamID, Duration)
