@@ -117,9 +117,7 @@ final class AudioPlayout {
     let isComplete = chunks % 10 == 0
     let longLevel = isComplete ? level.decibels : nil
     if isComplete { level = AudioLevel() }
-    let position = buffer.playoutTimestamp.map {
-      AudioReceiver.PlayoutPosition(timestamp: $0 - Int64(waiting), at: time)
-    }
+    let position = buffer.position(waiting: waiting, at: time)
     return receiver.state.withLock { state in
       state.position = position
       state.tone.add(chunk)

@@ -17,13 +17,6 @@ package final class AudioReceiver: Sendable {
     package var totalSamplesDuration = 0.0
   }
 
-  /// Which sound is just being heard.
-  package struct PlayoutPosition: Sendable, Equatable {
-    /// Extended RTP timestamp.
-    package var timestamp: Int64
-    package var at: Instant
-  }
-
   struct Settings {
     var volume = 1.0
     var muted = false
@@ -37,7 +30,7 @@ package final class AudioReceiver: Sendable {
     var audioLevel = -127.0
     var totalAudioEnergy = 0.0
     var totalSamplesDuration = 0.0
-    var position: PlayoutPosition?
+    var position: AudioPlayoutPosition?
     var tone = ToneMeter()
     var received = 0
   }
@@ -66,7 +59,8 @@ package final class AudioReceiver: Sendable {
     state.withLock { $0.settings.minimumDelay = min(max(delay, .zero), .seconds(2)) }
   }
 
-  package var playoutPosition: PlayoutPosition? { state.withLock { $0.position } }
+  /// What is being heard; nil before the start.
+  package var playoutPosition: AudioPlayoutPosition? { state.withLock { $0.position } }
 
   package var statistics: Statistics {
     let dropped = mailbox.dropped

@@ -97,9 +97,7 @@ final class SubscriberPeer {
         hasHeard = true
         output(.firstAudioFrame(streamID: streamID))
       }
-      if let position = audio.playoutPosition {
-        connection?.updateAudioPlayout(timestamp: position.timestamp, playedAt: position.at)
-      }
+      if let position = audio.playoutPosition { connection?.updateAudioPlayout(position) }
     case .audioMinimumDelay(let delay):
       audio.setMinimumDelay(delay)
     case .localCandidate(let candidate, let mid, let index):

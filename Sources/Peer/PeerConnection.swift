@@ -169,12 +169,12 @@ package final class PeerConnection {
     pump(at: now)
   }
 
-  /// The sound that is heard now, for lip sync: the extended timestamp heard at `playedAt`.
-  package func updateAudioPlayout(timestamp: Int64, playedAt: Instant) {
+  /// The sound that is heard now, for lip sync.
+  package func updateAudioPlayout(_ position: AudioPlayoutPosition) {
     guard let rtp, let stream = receiveStreams.first(where: { $0.configuration.kind == .audio }) else {
       return
     }
-    rtp.updateAudioPlayout(stream.id, timestamp: timestamp, playedAt: playedAt)
+    rtp.updateAudioPlayout(stream.id, position)
     pump(at: MonotonicClock.now())
   }
 

@@ -38,6 +38,7 @@ enum Fuzz {
     case "sdp": { fuzzSDP($0) }
     case "session-info": { fuzzSessionInfo($0) }
     case "token": { fuzzToken($0) }
+    case "red": { RTPFuzz.redundantAudio($0) }
     case "vp8-payload": { RTPFuzz.vp8PayloadDescriptor($0) }
     default: nil
     }

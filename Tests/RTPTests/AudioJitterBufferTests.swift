@@ -18,9 +18,9 @@ struct SimulatedListener {
 
   /// What an audio thread does every 10 ms.
   ///
-  /// - Returns: the timestamp of the sound that is heard from `now` on; nil before the start.
+  /// - Returns: what is heard from `now` on; nil before the start.
   @discardableResult
-  mutating func tick(at now: Instant) -> Int64? {
+  mutating func tick(at now: Instant) -> AudioPlayoutPosition? {
     fill(at: now)
     if let wish = buffer.stretch(waiting: available, at: now), abs(wish.samples) >= period {
       let samples = wish.samples > 0 ? period : -period
@@ -30,7 +30,7 @@ struct SimulatedListener {
       fill(at: now)
     }
     defer { available -= 480 }
-    return buffer.playoutTimestamp.map { $0 - Int64(available) }
+    return buffer.position(waiting: available, at: now)
   }
 
   private mutating func fill(at now: Instant) {

@@ -72,8 +72,8 @@ import Testing
     let last = try #require(call.heard.last)
     #expect(last.at - last.captured - .milliseconds(50) <= .milliseconds(20))
     #expect(listener.stretches.filter { $0.at - call.start > .seconds(10) }.isEmpty)
-    #expect(listener.statistics.removedSamplesForAcceleration < 48_000 / 20)
-    #expect(listener.statistics.insertedSamplesForDeceleration == 0)
+    #expect(listener.statistics.removedSamplesForAcceleration < 48_000 / 12)
+    #expect(listener.statistics.insertedSamplesForDeceleration < 48_000 / 20)
     #expect(call.a.sendStreams[0].redundancy.distances.isEmpty, "copies cost and bring nothing")
     #expect(call.b.statistics(at: call.now).inbound[0].packetsReceived > 1_490)
   }

@@ -78,6 +78,10 @@ import Testing
 
   @Test func rtcpPackets() { run(rounds: 15_000, Self.control) { RTPFuzz.rtcpPacket($0) } }
 
+  @Test func redundantAudio() {
+    run(rounds: 20_000, [[0xEF, 0x0F, 0, 3, 0x6F, 0x78, 1, 2, 0x78, 3]]) { RTPFuzz.redundantAudio($0) }
+  }
+
   @Test func vp8PayloadDescriptors() {
     run(rounds: 60_000, [[0x90, 0xF0, 0x81, 2, 3, 0x60, 0x10, 0, 0]]) { RTPFuzz.vp8PayloadDescriptor($0) }
   }

@@ -5,48 +5,104 @@ import Testing
 @testable import RTP
 
 @Suite struct LipSyncTests {
-  /// Plays the sound so long after its arrival, or longer if asked to, and looks at what is heard and
-  /// seen at the same time.
-  ///
-  /// - Returns: how much later sound is heard than the picture of the same moment is seen, in seconds.
-  private func offset(soundDelay: Duration, _ change: (inout SimulatedLink.Conditions) -> Void) -> Double {
+  /// - Returns: how much later the sound of each moment was heard than its picture was seen, in seconds,
+  ///   after the first 3 s.
+  private func measure(
+    seed: UInt64, pausing: Bool = false, _ change: (inout SimulatedLink.Conditions) -> Void
+  ) -> [Double] {
     var conditions = SimulatedLink.Conditions()
-    conditions.delay = .milliseconds(30)
+    conditions.delay = .milliseconds(50)
     change(&conditions)
-    let call = SimulatedCall(conditions, seed: 9)
-    var minimumDelay = Duration.zero
-    var heard: (timestamp: Int64, at: Instant)?
-    call.onAudio = { packet in
-      // The earliest way takes 30 ms; a jitter buffer adds the rest.
-      let captured =
-        call.start + .milliseconds(20) * Int(packet.sequenceNumber - call.audioPackets[0].sequenceNumber)
-      let played = captured + .milliseconds(30) + max(soundDelay, minimumDelay)
-      heard = (packet.timestamp, played)
-      call.b.updateAudioPlayout(call.audioIn, timestamp: packet.timestamp, playedAt: played)
-      minimumDelay = call.minimumAudioDelays.last ?? .zero
+    let call = SimulatedCall(conditions, seed: seed)
+    call.listener = SimulatedListener()
+    call.run(for: .seconds(12))
+    if pausing {
+      call.sendsVideo = false
+      call.run(for: .seconds(10))
+      call.sendsVideo = true
+      call.encoder.wantsKeyFrame = true
+      call.resumeVideo()
+      call.run(for: .seconds(10))
     }
-    call.run(for: .seconds(15))
-    let audioLag = 0.03 + max(soundDelay, minimumDelay).seconds
-    #expect(heard != nil)
-    return audioLag - call.medianLatency(after: .seconds(10)).seconds
+    return call.soundLags(after: .seconds(3))
   }
 
-  @Test func picturesWaitForLateSound() {
-    let difference = offset(soundDelay: .milliseconds(250)) { _ in }
-    #expect(abs(difference) <= 0.04, "\(difference)")
+  /// The share of pictures that are not within 40 ms of their sound.
+  private func outside(_ lags: [Double]) -> Double {
+    Double(lags.filter { abs($0) > 0.04 }.count) / Double(max(1, lags.count))
   }
+
+  @Test func onCleanAndJitteryNetworksAlways() {
+    for jitter in [0, 60] {
+      let lags = (1...2).flatMap { measure(seed: $0) { $0.jitter = .milliseconds(jitter) } }
+      #expect(lags.count > 500)
+      #expect(outside(lags) == 0, "\(lags.min() ?? 0) \(lags.max() ?? 0)")
+    }
+  }
+
+  /// A picture that was repaired too late is late, whatever the sound does; the sound never is.
+  @Test(arguments: [(loss: 0.05, burst: 1.0), (0.1, 1), (0.2, 1), (0.05, 4)])
+  func underLossButForLatePictures(loss: Double, burst: Double) {
+    let lags = (1...4).flatMap { seed in
+      measure(seed: seed) {
+        $0.loss = loss
+        $0.lossBurst = burst
+      }
+    }
+    #expect(lags.count > 1_000)
+    #expect(lags.max() ?? 1 <= 0.04)
+    #expect(outside(lags) < 0.08)
+    let sorted = lags.sorted()
+    #expect(abs(sorted[sorted.count / 2]) < 0.01)
+  }
+
+  @Test(arguments: [0, 0.1]) func whenThePicturePauses(loss: Double) {
+    let lags = (1...2).flatMap { measure(seed: $0, pausing: true) { $0.loss = loss } }
+    #expect(lags.count > 1_000)
+    // But for the key frame with which it goes on, which takes longer on its way.
+    #expect(outside(lags) < (loss > 0 ? 0.08 : 0.005))
+    #expect(lags.max() ?? 1 <= 0.04)
+  }
+
+  private let sound = LipSync.Sound(transit: 0.1, delay: 0.03, neededDelay: 0.02)
 
   @Test func soundWaitsForLatePictures() {
-    // Repaired frames come a round trip later.
-    let difference = offset(soundDelay: .milliseconds(20)) {
-      $0.loss = 0.08
-      $0.delay = .milliseconds(60)
+    var lipSync = LipSync()
+    let isAsked = lipSync.update(sound, .init(transit: 0.12, neededDelay: 0.15), at: .zero)
+    #expect(isAsked)
+    #expect(abs(lipSync.audioDelay - 0.17) < 1e-9)
+    // Not for every little thing.
+    let isAskedAgain = lipSync.update(
+      sound, .init(transit: 0.12, neededDelay: 0.16), at: Instant.zero + .seconds(1))
+    #expect(!isAskedAgain)
+    // And slowly less.
+    var asked = 0
+    for second in 2...60 {
+      if lipSync.update(sound, .init(transit: 0.12, neededDelay: 0), at: Instant.zero + .seconds(second)) {
+        asked += 1
+      }
     }
-    #expect(abs(difference + 0.03) <= 0.045, "\(difference)")
+    #expect(lipSync.audioDelay == 0 && asked < 12)
   }
 
-  @Test func whatIsInTimeIsLeftAlone() {
-    let difference = offset(soundDelay: .milliseconds(25)) { _ in }
-    #expect(abs(difference) <= 0.04, "\(difference)")
+  @Test func picturesGoWithTheSoundThatIsHeard() {
+    var lipSync = LipSync()
+    var sound = sound
+    sound.delay = 0.25
+    for tick in 0..<20 {
+      let before = lipSync.videoDelay
+      _ = lipSync.update(
+        sound, .init(transit: 0.1, neededDelay: 0.02), at: Instant.zero + .milliseconds(100 * tick))
+      #expect(abs(lipSync.videoDelay - before) <= 0.05 + 1e-9)
+    }
+    #expect(abs(lipSync.videoDelay - 0.25) < 1e-9)
+    #expect(lipSync.audioDelay == 0)
+  }
+
+  @Test func timesThatCannotBeAreIgnored() {
+    var lipSync = LipSync()
+    let isAsked = lipSync.update(sound, .init(transit: 1e6, neededDelay: 0.1), at: .zero)
+    #expect(!isAsked)
+    #expect(lipSync.audioDelay == 0 && lipSync.videoDelay == 0)
   }
 }

@@ -249,10 +249,10 @@ final class SimulatedCall {
   private func listen() {
     nextTick += .milliseconds(10)
     listener?.buffer.minimumDelay = minimumAudioDelay
-    guard let timestamp = listener?.tick(at: now) else { return }
-    b.updateAudioPlayout(audioIn, timestamp: timestamp, playedAt: now)
+    guard let position = listener?.tick(at: now) else { return }
+    b.updateAudioPlayout(audioIn, position)
     guard let firstAudio else { return }
-    let ticks = Double(timestamp - firstAudio.timestamp) / 960 * frameDuration.seconds
+    let ticks = Double(position.timestamp - firstAudio.timestamp) / 960 * frameDuration.seconds
     heard.append((now, firstAudio.captured + .seconds(ticks)))
   }
 

@@ -1,5 +1,16 @@
 import Base
 
+/// Which sound is just being heard.
+package struct AudioPlayoutPosition: Sendable, Equatable {
+  /// Extended RTP timestamp.
+  package var timestamp: Int64
+  package var at: Instant
+  /// Since the earliest arrival that sound of this timestamp could have had: as it is, and as the jitter
+  /// buffer would have it if it was not for lip sync.
+  package var delay: Duration
+  package var neededDelay: Duration
+}
+
 /// Puts frames of sound in order and decides, whenever the audio thread needs more samples, what to decode
 /// next, so that the delay is as small as the network allows.
 ///
@@ -76,6 +87,17 @@ package struct AudioJitterBuffer {
   package func currentDelay(at now: Instant) -> Duration? {
     guard hasStarted else { return nil }
     return estimator.delay(of: nextTimestamp + Int64(pausedSamples), at: now).map { .seconds($0) }
+  }
+
+  /// What is heard from `now` on; nil before the start.
+  ///
+  /// - Parameter waiting: samples a channel that were handed out and have not been heard.
+  package func position(waiting: Int, at now: Instant) -> AudioPlayoutPosition? {
+    guard hasStarted else { return nil }
+    let timestamp = nextTimestamp + Int64(pausedSamples) - Int64(waiting)
+    guard let delay = estimator.delay(of: timestamp, at: now), abs(delay) < 100 else { return nil }
+    return AudioPlayoutPosition(
+      timestamp: timestamp, at: now, delay: .seconds(delay), neededDelay: .seconds(estimator.target))
   }
 
   // MARK: In

@@ -13,6 +13,13 @@ package enum RTPFuzz {
     precondition(packet.payload.count + packet.paddingCount <= bytes.count)
   }
 
+  package static func redundantAudio(_ bytes: UnsafeRawBufferPointer) {
+    guard let content = RedundantAudio(parsing: bytes) else { return }
+    var total = content.primary.bytes.count
+    content.forEachRedundant { total += $0.bytes.count }
+    precondition(total < bytes.count)
+  }
+
   package static func rtcpPacket(_ bytes: UnsafeRawBufferPointer) {
     RTCPPacket.parse(bytes) { packet in
       withUnsafeTemporaryAllocation(byteCount: 1 << 17, alignment: 16) { memory in
@@ -87,6 +94,7 @@ package enum RTPFuzz {
     var audioIn = ReceiveStreamConfiguration(kind: .audio, payloadTypes: [111])
     audioIn.extensions = extensions
     audioIn.ssrc = ssrcs[0]
+    audioIn.redundantPayloadType = 63
     _ = session.addReceiveStream(audioIn)
     var videoIn = ReceiveStreamConfiguration(kind: .video, payloadTypes: [96])
     videoIn.extensions = extensions
@@ -115,7 +123,8 @@ package enum RTPFuzz {
     guard packet.count >= 12, flags & 1 != 0 else { return }
     if flags & 2 != 0 {
       packet[0] = 0x80 | packet[0] & 0x3F
-      packet[1] = [111, 96, 97, 100][Int(flags >> 2 & 3)] | packet[1] & 0x80
+      let type: UInt8 = [111, 96, 97, 100][Int(flags >> 2 & 3)]
+      packet[1] = (type == 111 && flags & 0x40 != 0 ? 63 : type) | packet[1] & 0x80
       let ssrc = ssrcs[Int(flags >> 4 & 3)]
       withUnsafeBytes(of: ssrc.bigEndian) { packet.replaceSubrange(8..<12, with: $0) }
     } else {
@@ -133,7 +142,7 @@ package enum RTPFuzz {
       guard case .audioPacket(let id, let packet) = event else { continue }
       listener.insert(packet)
       _ = listener.next(at: now)
-      session.updateAudioPlayout(id, timestamp: listener.playoutTimestamp ?? 0, playedAt: now)
+      if let position = listener.position(waiting: 0, at: now) { session.updateAudioPlayout(id, position) }
     }
   }
 }

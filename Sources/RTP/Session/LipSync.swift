@@ -1,57 +1,78 @@
 import Base
 
-/// Keeps sound and picture together: whichever is ahead waits for the other. Seconds throughout.
+/// Keeps sound and picture together: both are presented as long after their capture as the later of them
+/// needs. Seconds throughout, and times from the sender's clock to ours: only their differences mean
+/// something.
 struct LipSync {
-  private static let interval = Duration.milliseconds(250)
-  /// Sound that is late by so much is not noticed (ITU-R BT.1359 allows more), and delay is precious.
-  private static let tolerance = 0.020
-  private static let deadBand = 0.030
-  private static let maximumStep = 0.040
-  private static let maximumDelay = 1.0
-  private static let relaxation = 0.002
+  /// How the sound is doing.
+  struct Sound {
+    /// From capture to the earliest arrival.
+    var transit: Double
+    /// From the earliest arrival to the ear: as it is, and as the jitter buffer would have it.
+    var delay: Double
+    var neededDelay: Double
+  }
 
-  /// From the earliest arrival of a picture to its showing.
+  /// How the picture is doing.
+  struct Picture {
+    var transit: Double
+    /// What it waits in any case, for jitter.
+    var neededDelay: Double
+  }
+
+  private static let interval = Duration.milliseconds(100)
+  /// How fast the time that both need comes down again, in seconds a second: what was needed once is soon
+  /// needed again. Of what is more than `usual` seconds too much, a share each second.
+  private static let relaxation = (least: 0.010, usual: 0.15, proportional: 0.3)
+  /// The sound is asked for changes of so much only.
+  private static let deadBand = 0.015
+  /// A sound that would have to wait less is not asked at all.
+  private static let tolerance = 0.030
+  /// The most that pictures jump in one interval.
+  private static let maximumStep = 0.050
+  private static let maximumDelay = 1.5
+  /// Times that differ by more are no measurement.
+  private static let plausible = 10.0
+
+  /// From the earliest arrival of a picture to its showing; 0: as it likes.
   private(set) var videoDelay = 0.0
   /// The least delay to ask of the sound's jitter buffer.
   private(set) var audioDelay = 0.0
+  /// From capture to presentation, as the picture alone needs it.
+  private var pictureTime: Double?
   private var lastUpdate: Instant?
 
-  /// - Parameters:
-  ///   - audioDelay: from capture (the sender's clock) to the ear (ours): only its difference to
-  ///     `videoDelay` means something.
-  ///   - videoDelay: from capture to the earliest arrival of the picture.
-  ///   - jitterDelay: what the picture waits in any case.
   /// - Returns: whether `audioDelay` changed.
-  mutating func update(audioDelay sound: Double, videoDelay: Double, jitterDelay: Double, at now: Instant)
-    -> Bool
-  {
-    if let lastUpdate, now - lastUpdate < Self.interval { return false }
-    lastUpdate = now
-    let shown = max(self.videoDelay, jitterDelay)
-    // Positive: the sound is late.
-    let lag = sound - videoDelay - shown
-    guard abs(lag) < 10 else { return false }
-    if lag > Self.deadBand {
-      if audioDelay > 0 { return setAudioDelay(audioDelay - min(lag, Self.maximumStep)) }
-      let wanted = min(shown + lag - Self.tolerance, Self.maximumDelay)
-      self.videoDelay = min(wanted, shown + Self.maximumStep)
-    } else if lag < -Self.deadBand / 2 {
-      if self.videoDelay > jitterDelay {
-        self.videoDelay = max(jitterDelay, self.videoDelay - min(-lag, Self.maximumStep))
-      } else if lag < -Self.deadBand {
-        return setAudioDelay(audioDelay + min(-lag - Self.tolerance, Self.maximumStep))
-      }
-    } else if lag < Self.tolerance, self.videoDelay > jitterDelay {
-      // In time, but later than need be.
-      self.videoDelay = max(jitterDelay, self.videoDelay - Self.relaxation)
+  mutating func update(_ sound: Sound, _ picture: Picture, at now: Instant) -> Bool {
+    let elapsed = lastUpdate.map { now - $0 } ?? .seconds(1)
+    guard elapsed >= Self.interval, abs(sound.transit - picture.transit) < Self.plausible else {
+      return false
     }
-    return false
+    lastUpdate = now
+    follow(sound, picture)
+    let needed = picture.transit + picture.neededDelay
+    let previous = pictureTime ?? needed
+    let speed =
+      Self.relaxation.least + Self.relaxation.proportional * max(0, previous - needed - Self.relaxation.usual)
+    let relaxed = previous - speed * min(elapsed.seconds, 1)
+    // A source may be a new one.
+    let time = abs(relaxed - needed) < Self.maximumDelay ? max(needed, relaxed) : needed
+    pictureTime = time
+    return ask(sound, for: time - sound.transit)
   }
 
-  private mutating func setAudioDelay(_ delay: Double) -> Bool {
-    let new = delay < 0.01 ? 0 : min(delay, Self.maximumDelay)
-    defer { audioDelay = new }
-    return new != audioDelay
+  /// Pictures are shown with the sound that is heard, be it on its way to where it should be.
+  private mutating func follow(_ sound: Sound, _ picture: Picture) {
+    let heard = sound.transit + sound.delay - picture.transit
+    let wanted = min(max(heard, 0), Self.maximumDelay)
+    videoDelay += min(max(wanted - videoDelay, -Self.maximumStep), Self.maximumStep)
+  }
+
+  private mutating func ask(_ sound: Sound, for delay: Double) -> Bool {
+    let wanted = delay < sound.neededDelay + Self.tolerance ? 0 : min(delay, Self.maximumDelay)
+    guard abs(wanted - audioDelay) >= Self.deadBand else { return false }
+    audioDelay = wanted
+    return true
   }
 }
 

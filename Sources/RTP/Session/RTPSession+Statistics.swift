@@ -32,22 +32,24 @@ extension RTPSession {
   }
 
   /// The sound that a stream plays now, for lip sync.
-  ///
-  /// - Parameter timestamp: extended, of the sample that the listener hears at `playedAt`.
-  package func updateAudioPlayout(_ id: StreamID, timestamp: Int64, playedAt: Instant) {
+  package func updateAudioPlayout(_ id: StreamID, _ playout: AudioPlayoutPosition) {
     guard let audio = receiveStream(id),
-      let captured = audio.senderClock.captureTime(of: timestamp, clockRate: 48_000)
+      let captured = audio.senderClock.captureTime(of: playout.timestamp, clockRate: 48_000)
     else { return }
+    let delay = playout.delay.seconds
+    let sound = LipSync.Sound(
+      transit: playout.at.seconds - captured - delay, delay: delay,
+      neededDelay: playout.neededDelay.seconds)
     for stream in receiveStreams {
       guard let video = stream.video, let last = stream.timestamps.last,
-        let shown = video.timing.idealArrival(timestamp: last),
+        let arrival = video.timing.idealArrival(timestamp: last),
         let taken = stream.senderClock.captureTime(of: last, clockRate: 90_000)
       else { continue }
-      let change = lipSync.update(
-        audioDelay: playedAt.seconds - captured, videoDelay: shown.seconds - taken,
-        jitterDelay: video.timing.jitterDelay, at: playedAt)
+      let picture = LipSync.Picture(
+        transit: arrival.seconds - taken, neededDelay: video.timing.jitterDelay)
+      let hasChanged = lipSync.update(sound, picture, at: playout.at)
       video.timing.synchronizationDelay = lipSync.videoDelay
-      if change { events.append(.audioMinimumDelay(id, .seconds(lipSync.audioDelay))) }
+      if hasChanged { events.append(.audioMinimumDelay(id, .seconds(lipSync.audioDelay))) }
     }
   }
 }
