@@ -97,6 +97,14 @@ package final class VP8Encoder {
     return nil
   }
 
+  /// Of the last encoded picture, 0 (finest) to 63.
+  package var lastQuantizer: Int {
+    var quantizer: Int32 = 0
+    vpx_codec_control_VP8E_GET_LAST_QUANTIZER_64(
+      &context, Int32(VP8E_GET_LAST_QUANTIZER_64.rawValue), &quantizer)
+    return Int(quantizer)
+  }
+
   /// The capture time in periods of the frame rate: the rate control sees pauses and skipped pictures, but
   /// not the jitter of the capturing thread.
   private func nextSlot(_ time: Instant) -> Int64 {

@@ -18,12 +18,15 @@ struct VideoEncodeLoop {
   private static let stillInterval = Duration.seconds(1)
   /// With a slower source, a key frame that is asked for is made of the last picture.
   private static let keyFramePatience = Duration.milliseconds(150)
+  /// Whatever is smaller stays as it is.
+  private static let smallestHalved = 120
 
   /// The encoder of one encoding, which is made with the first picture.
   private struct Encoder {
     var encoding: VideoEncoding
     var codec: VP8Encoder?
     var keyFrameWanted = false
+    var adaptation = VideoAdaptation()
   }
 
   init(_ pipeline: VideoPublishPipeline) {
@@ -172,7 +175,11 @@ struct VideoEncodeLoop {
   ) throws(CodecError) {
     let begin = MonotonicClock.now()
     let encoding = encoders[index].encoding
-    let frame = encoding.isHalved ? frame.halved() : frame
+    guard
+      encoders[index].adaptation.takes(time, frameRate: pipeline.frameRate)
+        || encoders[index].keyFrameWanted
+    else { return }
+    let frame = reduced(frame, times: encoders[index].adaptation.level.halvings + (encoding.isHalved ? 1 : 0))
     if encoders[index].codec == nil { encoders[index].codec = try makeEncoder(frame.size, encoding) }
     guard let codec = encoders[index].codec else { return }
     try codec.setBitrate(encoding.bitrate)
@@ -180,9 +187,16 @@ struct VideoEncodeLoop {
     var encoded = try codec.encode(
       frame, capturedAt: time + .microseconds(100) * index, keyFrame: encoders[index].keyFrameWanted)
     if encoded != nil { encoders[index].keyFrameWanted = false }
+    encoders[index].adaptation.encoded(quantizer: encoded == nil ? nil : codec.lastQuantizer, at: time)
     encoded?.encoding = index
     if let encoded { pipeline.output(encoded) }
     record(encoded, encoding: index, begin, MonotonicClock.now())
+  }
+
+  private func reduced(_ frame: VideoFrame, times: Int) -> VideoFrame {
+    var frame = frame
+    for _ in 0..<times where min(frame.width, frame.height) >= Self.smallestHalved { frame = frame.halved() }
+    return frame
   }
 
   /// Pictures are counted in the full encoding, time and bytes in all.
