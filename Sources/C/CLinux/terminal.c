@@ -5,15 +5,17 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
-// What the handlers need is written before `active` is set and not changed while it is.
+// What the handlers need is written before `active` is set and not changed while it is. Atomic, since a
+// crash on one thread gives the terminal back while another draws.
 static struct {
-  volatile sig_atomic_t active;
+  atomic_bool active;
   int input, output;
   struct termios saved;
   char leave[256];
@@ -28,10 +30,11 @@ static volatile sig_atomic_t guarded;
 // Held over each write, so that nothing is drawn on the screen that was given back.
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
-// Async-signal-safe: write(2), poll(2), tcflush(3), tcsetattr(3), nothing else.
+_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "signal handlers must not lock");
+
+// Async-signal-safe: write(2), poll(2), tcflush(3), tcsetattr(3), nothing else. Whoever comes first does it.
 static void restore(void) {
-  if (!terminal.active) return;
-  terminal.active = 0;
+  if (!atomic_exchange(&terminal.active, false)) return;
   int saved_errno = errno;
   const char *bytes = terminal.leave;
   size_t count = terminal.leave_count;
@@ -111,9 +114,9 @@ bool otchat_terminal_enter(int input, int output, const char *leave) {
   terminal.leave_count = strnlen(leave, sizeof terminal.leave);
   memcpy(terminal.leave, leave, terminal.leave_count);
   guard();
-  terminal.active = 1;
+  terminal.active = true;
   if (set_raw(input)) return true;
-  terminal.active = 0;
+  terminal.active = false;
   return false;
 }
 
