@@ -8,7 +8,7 @@ import Testing
     let threads = (0..<4).map { _ in
       MediaThread(name: "counter") { for _ in 0..<10_000 { counter.value.withLock { $0 += 1 } } }
     }
-    for thread in threads { #expect(thread.join(until: MonotonicClock.now() + .seconds(10))) }
+    for thread in threads { #expect(thread.join(until: MonotonicClock.now() + .seconds(60))) }
     #expect(counter.value.withLock { $0 } == 40_000)
   }
 

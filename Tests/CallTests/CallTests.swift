@@ -109,7 +109,7 @@ import Testing
     // What they make on the network thread comes after the end.
     let isHeld = Lock(true)
     NetworkActor.perform {
-      let deadline = MonotonicClock.now() + .seconds(10)
+      let deadline = MonotonicClock.now() + .seconds(60)
       while isHeld.withLock({ $0 }), MonotonicClock.now() < deadline { usleep(1000) }
     }
     func refusal(_ body: () async throws(OpenTokError) -> Void) async -> OpenTokError? {

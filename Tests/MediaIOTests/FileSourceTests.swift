@@ -17,18 +17,25 @@ private func fixture(_ name: String) throws -> String {
       path: try fixture(name), once: once, size: size ?? self.size, frameRate: 30, timeline: MediaTimeline())
   }
 
-  private func pictures(_ source: FileVideoSource, _ count: Int) -> [VideoFrame] {
+  /// `isHeldUp` if the machine had so much else to do that the source may have left out late pictures.
+  private func pictures(_ source: FileVideoSource, _ count: Int) -> (frames: [VideoFrame], isHeldUp: Bool) {
     var frames: [VideoFrame] = []
-    let deadline = MonotonicClock.now() + .seconds(5)
-    source.start(at: MonotonicClock.now())
-    while frames.count < count, MonotonicClock.now() < deadline {
-      switch source.next(until: deadline) {
+    var isHeldUp = false
+    let deadline = MonotonicClock.now() + .seconds(60)
+    var last = MonotonicClock.now()
+    source.start(at: last)
+    while frames.count < count, last < deadline {
+      let output = source.next(until: deadline)
+      let now = MonotonicClock.now()
+      isHeldUp = isHeldUp || now - last > .milliseconds(180)
+      last = now
+      switch output {
       case .frame(let frame): frames.append(frame)
       case .notYet: continue
-      case .ended, .failed: return frames
+      case .ended, .failed: return (frames, isHeldUp)
       }
     }
-    return frames
+    return (frames, isHeldUp)
   }
 
   private func luma(_ frame: VideoFrame, _ x: Int, _ y: Int) -> Int { Int(frame.y[y * frame.strideY + x]) }
@@ -38,10 +45,11 @@ private func fixture(_ name: String) throws -> String {
 
   @Test func pictureIsLoopedAtItsPaceWithBars() throws {
     // 32x64 pixels, four pictures, ten a second.
-    let frames = pictures(try source("silent.mp4", once: false), 6)
+    let (frames, isHeldUp) = pictures(try source("silent.mp4", once: false), 6)
     try #require(frames.count == 6)
     let steps = zip(frames, frames.dropFirst()).map { ($1.time - $0.time).milliseconds }
-    #expect(steps.allSatisfy { abs($0 - 100) < 1 }, "\(steps)")
+    #expect(steps.allSatisfy { abs($0.remainder(dividingBy: 100)) < 1 }, "\(steps)")
+    #expect(isHeldUp || steps.allSatisfy { abs($0 - 100) < 1 }, "\(steps)")
     for frame in frames {
       #expect(frame.size == size)
       // 120 pixels wide, in the middle.
@@ -53,8 +61,9 @@ private func fixture(_ name: String) throws -> String {
 
   @Test func onceEnds() throws {
     let source = try source("silent.mp4", once: true)
-    #expect(pictures(source, 100).count == 4)
-    guard case .ended = source.next(until: MonotonicClock.now() + .seconds(1)) else {
+    let (frames, isHeldUp) = pictures(source, 100)
+    #expect(frames.count == 4 || isHeldUp && frames.count < 4)
+    guard case .ended = source.next(until: MonotonicClock.now() + .seconds(60)) else {
       Issue.record("it goes on")
       return
     }
@@ -68,7 +77,7 @@ private func fixture(_ name: String) throws -> String {
     source.start(at: now - .milliseconds(3_300))
     source.start(at: now)
     let begin = MonotonicClock.now()
-    guard case .frame(let frame) = source.next(until: begin + .seconds(2)) else {
+    guard case .frame(let frame) = source.next(until: begin + .seconds(60)) else {
       #expect(once)
       return
     }
@@ -80,7 +89,7 @@ private func fixture(_ name: String) throws -> String {
     for size in [
       VideoSize(width: 320, height: 240), VideoSize(width: 321, height: 239), .init(width: 64, height: 64),
     ] {
-      let frame = try #require(try pictures(source("clip.webm", once: false, size: size), 2).last)
+      let frame = try #require(try pictures(source("clip.webm", once: false, size: size), 2).frames.last)
       #expect(frame.size == size)
       let middle = size.height / 2
       let red = chroma(frame, size.width / 4, middle)

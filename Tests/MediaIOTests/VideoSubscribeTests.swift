@@ -57,7 +57,7 @@ import Testing
       frames.add(frame)
       guard frames.all.count == 1 else { return }
       isHeld.post()
-      _ = gate.wait(until: MonotonicClock.now() + .seconds(20))
+      _ = gate.wait(until: MonotonicClock.now() + .seconds(120))
     }
   }
 
@@ -67,7 +67,7 @@ import Testing
     let frames = try encoded(19)
     let now = MonotonicClock.now()
     pipeline.push(received(frames[0], due: now))
-    #expect(barrier.isHeld.wait(until: now + .seconds(10)))
+    #expect(barrier.isHeld.wait(until: now + .seconds(60)))
     for frame in frames[1...] { pipeline.push(received(frame, due: now)) }
     barrier.gate.post()
     try await eventually("the newest is shown") { barrier.frames.all.count == 2 }
@@ -107,7 +107,7 @@ import Testing
     let frames = try encoded(130, keyFrames: [120])
     let now = MonotonicClock.now()
     pipeline.push(received(frames[0], due: now))
-    #expect(barrier.isHeld.wait(until: now + .seconds(10)))
+    #expect(barrier.isHeld.wait(until: now + .seconds(60)))
     // 60 fit while the thread is held.
     for frame in frames[1..<120] { pipeline.push(received(frame, due: now)) }
     #expect(asked.withLock { $0 } == 1)
@@ -128,12 +128,18 @@ import Testing
   }
 
   @Test func stopDoesNotWaitForTheNextPicture() async throws {
-    let pipeline = VideoSubscribePipeline(renderer: nil, keyFrameNeeded: {})
-    pipeline.push(received(try encoded(1)[0], due: MonotonicClock.now() + .seconds(60)))
-    try await eventually("it is decoded") { pipeline.statistics.framesDecoded == 1 }
-    let begin = MonotonicClock.now()
-    pipeline.stop()
-    #expect((MonotonicClock.now() - begin).milliseconds < 900)  // it would give up waiting after 1 s
+    // It would give up waiting after 1 s. A machine with too much to do may hold up one attempt, or two.
+    let picture = try encoded(1)[0]
+    var fastest = Duration.seconds(60)
+    for _ in 0..<20 where fastest > .milliseconds(900) {
+      let pipeline = VideoSubscribePipeline(renderer: nil, keyFrameNeeded: {})
+      pipeline.push(received(picture, due: MonotonicClock.now() + .seconds(60)))
+      try await eventually("it is decoded") { pipeline.statistics.framesDecoded == 1 }
+      let begin = MonotonicClock.now()
+      pipeline.stop()
+      fastest = min(fastest, MonotonicClock.now() - begin)
+    }
+    #expect(fastest < .milliseconds(900))
   }
 
   @Test func freezesAreCountedAsW3CSays() {
