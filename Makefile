@@ -53,9 +53,9 @@ bench-connectivity: setup-test build
 fuzz: setup
 	scripts/fuzz $(or $(SECONDS),60)
 
-# The unit tests under AddressSanitizer and ThreadSanitizer.
+# The unit tests under ThreadSanitizer and AddressSanitizer; `make sanitize SANITIZERS=thread` under one.
 sanitize: setup-test
-	scripts/sanitize
+	scripts/sanitize $(SANITIZERS)
 
 install: build
 	install -D -m 755 $(release) $(DESTDIR)$(PREFIX)/bin/otchat
