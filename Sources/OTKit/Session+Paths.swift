@@ -25,6 +25,8 @@ extension Session {
       + self.configuration.iceServers.map {
         .init(urls: $0.urls, username: $0.username, credential: $0.credential)
       }
+    configuration.relayTrust = RelayTrust(
+      certificateFile: self.configuration.trust.certificateFile, insecure: self.configuration.trust.insecure)
     configuration.relayOnly = self.configuration.relayOnly || info?.relayOnly == true
     return configuration
   }

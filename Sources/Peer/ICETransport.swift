@@ -27,13 +27,30 @@ final class ICETransport {
 
   struct Configuration: Sendable {
     var servers: [PeerConnection.ICEServer] = []
+    /// Of servers that are reached over TLS.
+    var relayTrust = RelayTrust()
     /// Only candidates of TURN servers.
     var relayOnly = false
     /// Candidates on the loopback interface even if there are other interfaces; without others they are
     /// always made.
     var includesLoopback = false
+    /// For routers on the way (RFC 8837).
+    var marking = Marking.interactiveVideo
     /// Of `.local` names; nil: the process's.
     var resolver: MulticastResolver?
+  }
+
+  /// Differentiated services code points. Sound and picture share a path, and marks that differ could let
+  /// one overtake the other within it, which congestion control would take for jitter (RFC 7657, 5.4): where
+  /// there is a picture all is marked as one.
+  enum Marking: Int32, Sendable {
+    /// EF
+    case telephony = 46
+    /// AF41
+    case interactiveVideo = 34
+
+    /// The octet in the IP header, without its two bits for ECN.
+    var octet: Int32 { rawValue << 2 }
   }
 
   static let maximumAddresses = 16
@@ -60,6 +77,7 @@ final class ICETransport {
   private let received: (UnsafeMutableRawBufferPointer, Instant) -> Void
   private let agent: UnsafeMutableRawPointer  // GObject, one reference is ours until `close`
   private let stream: UInt32
+  private var tunnels: [TLSTunnel] = []
   private var remoteCandidates = 0
   private var isGathering = false
   private var names = 0
@@ -93,6 +111,7 @@ final class ICETransport {
     otchat_set_boolean(object, "controlling-mode", isControlling ? 1 : 0)
     otchat_set_boolean(object, "force-relay", configuration.relayOnly ? 1 : 0)
     let stream = nice_agent_add_stream(agent, 1)
+    nice_agent_set_stream_tos(agent, stream, configuration.marking.octet)
     var fragment: UnsafeMutablePointer<CChar>?
     var password: UnsafeMutablePointer<CChar>?
     guard stream > 0, nice_agent_get_local_credentials(agent, stream, &fragment, &password) != 0,
@@ -113,6 +132,7 @@ final class ICETransport {
     self.stream = stream
     userFragment = String(cString: fragment)
     self.password = String(cString: password)
+    gathered = Self.localAddresses(includesLoopback: configuration.includesLoopback)
     configureServers()
     connectCallbacks()
   }
@@ -123,7 +143,6 @@ final class ICETransport {
   func gather() throws(PeerError) {
     guard !isGathering, state != .closed else { return }
     isGathering = true
-    gathered = Self.localAddresses(includesLoopback: configuration.includesLoopback)
     for text in gathered {
       var address = NiceAddress()
       nice_address_init(&address)
@@ -234,17 +253,32 @@ final class ICETransport {
           hasSTUN = true
           otchat_set_string(agent, "stun-server", url.host)
           otchat_set_uint(agent, "stun-server-port", UInt32(url.port))
-        case .turn where relays < Self.maximumRelays:
+        case .turn where relays < Self.maximumRelays, .turns where relays < Self.maximumRelays:
           relays += 1
-          nice_agent_set_relay_info(
-            niceAgent, stream, Self.component, url.host, UInt32(url.port), server.username ?? "",
-            server.credential ?? "",
-            url.transport == .udp ? NICE_RELAY_TYPE_TURN_UDP : NICE_RELAY_TYPE_TURN_TCP)
-        case .stun, .turn: Log.debug("ice", "one server too many is not used: \(url.scheme) \(url.host)")
-        case .stuns, .turns: Log.info("ice", "\(url.scheme) servers are not supported: \(url.host)")
+          use(url, server)
+        case .stun, .turn, .turns:
+          Log.debug("ice", "one server too many is not used: \(url.scheme) \(url.host)")
+        case .stuns: Log.info("ice", "\(url.scheme) servers are not supported: \(url.host)")
         }
       }
     }
+  }
+
+  private func use(_ url: ICEServerURL, _ server: PeerConnection.ICEServer) {
+    var (host, port) = (url.host, url.port)
+    if url.scheme == .turns {
+      guard url.transport == .tcp else {
+        return Log.info("ice", "TURN over DTLS is not supported: \(url.host)")
+      }
+      let isIPv6 = !gathered.isEmpty && gathered.allSatisfy { $0.contains(":") }
+      let destination = TLSTunnel.Destination(host: host, port: port, trust: configuration.relayTrust)
+      guard let tunnel = TLSTunnel(to: destination, isIPv6: isIPv6) else { return }
+      tunnels.append(tunnel)
+      (host, port) = (isIPv6 ? "::1" : "127.0.0.1", tunnel.port)
+    }
+    nice_agent_set_relay_info(
+      niceAgent, stream, Self.component, host, UInt32(port), server.username ?? "", server.credential ?? "",
+      url.transport == .udp ? NICE_RELAY_TYPE_TURN_UDP : NICE_RELAY_TYPE_TURN_TCP)
   }
 
   // MARK: Callbacks

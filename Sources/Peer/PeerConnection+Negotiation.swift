@@ -12,7 +12,7 @@ extension PeerConnection {
     var random = SeededGenerator(seed: .random(in: 0...UInt64.max))
     let offer = MediaOffer(
       audio: audio, video: video, streamID: streamID, cname: configuration.cname, random: &random)
-    let transport = try makeICE(isControlling: true)
+    let transport = try makeICE(isControlling: true, hasVideo: video)
     mediaOffer = offer
     ice = transport
     secure = makeSecureTransport()
@@ -32,7 +32,8 @@ extension PeerConnection {
     }
     if answerIsLost { unanswered = 0 }
     nextICE?.close()
-    let transport = try makeICE(isControlling: true)
+    let transport = try makeICE(
+      isControlling: true, hasVideo: mediaOffer.sections.contains { $0.kind == .video })
     nextICE = transport
     let offer = try describe(mediaOffer, transport)
     tell(.checking, reason)
@@ -87,7 +88,8 @@ extension PeerConnection {
       transport = nextICE ?? ice
     } else {
       isNew = true
-      transport = try makeICE(isControlling: answer.transport.isLite)
+      transport = try makeICE(
+        isControlling: answer.transport.isLite, hasVideo: answer.streams.contains { $0.kind == .video })
       if ice == nil || phase != .connected {
         ice?.close()
         ice = transport
@@ -197,10 +199,11 @@ extension PeerConnection {
     if transport.endOfCandidates { ice.endRemoteCandidates() }
   }
 
-  private func makeICE(isControlling: Bool) throws(PeerError) -> ICETransport {
+  private func makeICE(isControlling: Bool, hasVideo: Bool) throws(PeerError) -> ICETransport {
     let settings = ICETransport.Configuration(
-      servers: configuration.iceServers, relayOnly: configuration.relayOnly,
-      includesLoopback: configuration.includesLoopback)
+      servers: configuration.iceServers, relayTrust: configuration.relayTrust,
+      relayOnly: configuration.relayOnly,
+      includesLoopback: configuration.includesLoopback, marking: hasVideo ? .interactiveVideo : .telephony)
     generations += 1
     let number = generations
     return try ICETransport(

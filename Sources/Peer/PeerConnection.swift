@@ -29,6 +29,7 @@ package final class PeerConnection {
     /// Names the sender across its streams (RFC 7022).
     package var cname: String
     package var iceServers: [ICEServer] = []
+    package var relayTrust = RelayTrust()
     /// Only paths over TURN servers.
     package var relayOnly = false
     /// Candidates on the loopback interface even if there are other interfaces.

@@ -1,5 +1,6 @@
 """Calls whose network changes, breaks, or lets little through."""
 import os
+import subprocess
 import time
 
 import pytest
@@ -158,6 +159,36 @@ def test_without_udp_a_relay_is_reached_over_tcp(internet, join):
     assert types(bob) == {"relay"}
 
 
+def certificate(folder, *names):
+    """A self-signed one for these names, with its key."""
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=turn",
+         "-addext", "subjectAltName=" + ",".join(names), "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+        check=True, capture_output=True)
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_where_only_tls_passes_a_relay_is_reached_over_tls(internet, join, tmp_path):
+    file, key = certificate(tmp_path, f"IP:{Internet.address}")
+    internet.turn(f"--cert={file}", f"--pkey={key}")
+    a, b = internet.home(nat="symmetric"), internet.home(nat="symmetric")
+    b.block("-p", "udp")
+    b.block("-p", "tcp", "--dport", "3478")
+    servers = ("--ice-server", TURN, "--ice-server", f"turns:u:p@{Internet.address}:5349", "--ca", str(file))
+    alice, bob = join(a, *ALICE, *servers), join(b, *BOB, *servers)
+    connected_in(alice, bob)
+    assert types(bob) == {"relay"}
+
+
+def test_a_relay_with_somebody_elses_certificate_is_not_used(internet, join, tmp_path):
+    file, key = certificate(tmp_path, "IP:203.0.113.9", "DNS:turn.example")
+    internet.turn(f"--cert={file}", f"--pkey={key}")
+    servers = ("--ice-server", f"turns:u:p@{Internet.address}:5349", "--ca", str(file), "--relay-only", "-v")
+    alice, bob = join(internet.home(), *ALICE, *servers), join(internet.home(), *BOB, "--no-publish")
+    alice.wait_until(lambda: any("turns: 203.0.113.1: " in line and "mismatch" in line for line in alice.errors), "the reason", 20)
+    assert not alice.all("iceStateChanged", state="connected") and not bob.all("firstVideoFrame")
+
+
 def test_only_relays_are_told_of_and_used_if_asked(internet, join):
     internet.turn()
     a, b = internet.home(), internet.home()
@@ -174,6 +205,24 @@ def test_nats_that_keep_ports_are_crossed_with_stun(internet, join):
     alice, bob = join(a, *ALICE), join(b, *BOB)
     connected_in(alice, bob)
     assert types(alice) | types(bob) <= {"srflx", "prflx", "host"}
+
+
+def test_packets_say_what_they_are(internet, join):
+    classes = ("AF41", "EF")
+    a, b = internet.home(), internet.home()
+    for home in (a, b):
+        for name in classes:
+            home.router.run("iptables", "-t", "mangle", "-A", "FORWARD", "-i", "inner", "-p", "udp", "-m", "dscp", "--dscp-class", name)
+    alice, bob = join(a, *ALICE), join(b, *BOB[:2], "--video-source", "none", *BOB[4:])
+    alice.stats(lambda s: subscriber(s, "audio")["packetsReceived"] > 50, "sound")
+    bob.stats(lambda s: subscriber(s, "video")["framesDecoded"] > 30, "pictures")
+
+    def counted(home):
+        lines = home.router.run("iptables", "-t", "mangle", "-L", "FORWARD", "-vxn").splitlines()[2:]
+        return {name: int(line.split()[0]) for name, line in zip(classes, lines)}
+
+    # Alice sends sound and picture, and hears bob's sound, which he sends without a picture.
+    assert counted(a)["AF41"] > 50 and counted(b)["EF"] > 50
 
 
 def test_ipv6_alone(internet, join6):

@@ -27,6 +27,7 @@ static inline int otchat_SSL_CTX_set1_groups_list(SSL_CTX *c, const char *list) 
 static inline void otchat_SSL_CTX_set_session_cache_off(SSL_CTX *c) {
   SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
 }
+static inline void otchat_SSL_set_server_name(SSL *s, const char *name) { SSL_set_tlsext_host_name(s, name); }
 static inline void otchat_BIO_reset(BIO *b) { (void)BIO_reset(b); }
 // An empty memory BIO means "try again", not "end of file".
 static inline void otchat_BIO_retry_when_empty(BIO *b) { BIO_set_mem_eof_return(b, -1); }

@@ -1,0 +1,188 @@
+import Base
+import COpenSSL
+import Glibc
+import Synchronization
+
+/// Which TURN servers are believed to be who they say they are.
+package struct RelayTrust: Sendable, Equatable {
+  /// A PEM file of certificates that are trusted beside those of the system.
+  package var certificateFile: String?
+  /// Believe every certificate.
+  package var insecure = false
+
+  package init(certificateFile: String? = nil, insecure: Bool = false) {
+    self.certificateFile = certificateFile
+    self.insecure = insecure
+  }
+}
+
+/// The way to a TURN server over TLS (`turns:`, RFC 7065): libnice speaks TURN over TCP, but no TLS, so it
+/// connects to a port of this machine, from where everything goes on over TLS.
+///
+/// A thread waits for connections, one more serves each; all end with the tunnel and its last connection.
+final class TLSTunnel: Sendable {
+  struct Destination: Sendable {
+    var host: String
+    var port: UInt16
+    var trust: RelayTrust
+  }
+
+  /// One a local address and transport is what libnice makes.
+  private static let maximumConnections = 32
+  /// For a connection and for the handshake.
+  private static let openingLimit = 5
+  /// Without progress in the middle of something, in seconds.
+  private static let stallLimit = 30
+
+  let port: UInt16
+  private let listener: Int32
+
+  /// Nil if this machine has no port left.
+  ///
+  /// - Parameter isIPv6: whether libnice comes from IPv6 addresses.
+  init?(to destination: Destination, isIPv6: Bool) {
+    let descriptor = socket(
+      isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return nil }
+    guard let port = Self.listen(descriptor, isIPv6: isIPv6) else {
+      close(descriptor)
+      return nil
+    }
+    self.port = port
+    listener = descriptor
+    let connections = Count()
+    _ = MediaThread(name: "turns") {
+      while let local = Self.accept(descriptor) {
+        guard connections.value.add(1, ordering: .relaxed).newValue <= Self.maximumConnections else {
+          connections.value.subtract(1, ordering: .relaxed)
+          close(local)
+          continue
+        }
+        _ = MediaThread(name: "turns") {
+          Self.serve(local, destination)
+          close(local)
+          connections.value.subtract(1, ordering: .relaxed)
+        }
+      }
+      close(descriptor)
+    }
+  }
+
+  private final class Count: Sendable {
+    let value = Atomic<Int>(0)
+  }
+
+  // Wakes the thread, which closes it.
+  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+  // MARK: This machine's side
+
+  private static func listen(_ descriptor: Int32, isIPv6: Bool) -> UInt16? {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutableBytes(of: &storage) { bytes -> UInt16? in
+      if isIPv6 {
+        bytes.bindMemory(to: sockaddr_in6.self)[0].sin6_family = sa_family_t(AF_INET6)
+        bytes.bindMemory(to: sockaddr_in6.self)[0].sin6_addr = in6addr_loopback
+      } else {
+        bytes.bindMemory(to: sockaddr_in.self)[0].sin_family = sa_family_t(AF_INET)
+        bytes.bindMemory(to: sockaddr_in.self)[0].sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+      }
+      let size = isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+      return bytes.withMemoryRebound(to: sockaddr.self) { name -> UInt16? in
+        guard let address = name.baseAddress, bind(descriptor, address, socklen_t(size)) == 0,
+          Glibc.listen(descriptor, 16) == 0, getsockname(descriptor, address, &length) == 0
+        else { return nil }
+        // The port is at the same place in both.
+        return UInt16(bigEndian: UnsafeRawPointer(address).loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+      }
+    }
+  }
+
+  /// Nil once the tunnel is gone.
+  private static func accept(_ listener: Int32) -> Int32? {
+    while true {
+      let descriptor = Glibc.accept(listener, nil, nil)
+      if descriptor >= 0 {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        return descriptor
+      }
+      guard errno == EINTR || errno == ECONNABORTED else { return nil }
+    }
+  }
+
+  private static func serve(_ local: Int32, _ destination: Destination) {
+    // OpenSSL writes with write(2).
+    var pipe = sigset_t()
+    sigemptyset(&pipe)
+    sigaddset(&pipe, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &pipe, nil)
+    guard let remote = connect(destination) else {
+      return Log.info("ice", "turns: \(destination.host):\(destination.port) cannot be reached")
+    }
+    defer { close(remote) }
+    guard let session = TLSSession(remote, to: destination.host, trust: destination.trust) else { return }
+    for descriptor in [local, remote] { setLimits(descriptor, seconds: stallLimit) }
+    carry(local, remote, session)
+  }
+
+  private static func carry(_ local: Int32, _ remote: Int32, _ session: borrowing TLSSession) {
+    var buffer = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      var ready = [
+        pollfd(fd: local, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: remote, events: Int16(POLLIN), revents: 0),
+      ]
+      let isBuffered = session.hasPending
+      guard poll(&ready, 2, isBuffered ? 0 : -1) >= 0 || errno == EINTR else { return }
+      if ready[0].revents != 0 {
+        let count = recv(local, &buffer, buffer.count, 0)
+        guard count > 0, session.write(buffer[..<count]) else { return }
+      }
+      if isBuffered || ready[1].revents != 0 {
+        guard let count = session.read(&buffer) else { return }
+        var sent = 0
+        while sent < count {
+          let result = buffer[sent..<count].withUnsafeBytes {
+            send(local, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+          }
+          guard result > 0 else { return }
+          sent += result
+        }
+      }
+    }
+  }
+
+  // MARK: The server's side
+
+  /// Blocks: for threads of our own.
+  private static func connect(_ destination: Destination) -> Int32? {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(destination.host, "\(destination.port)", &hints, &list) == 0 else { return nil }
+    defer { freeaddrinfo(list) }
+    var next = list
+    var tried = 0
+    while let entry = next?.pointee, tried < 4 {
+      next = entry.ai_next
+      tried += 1
+      let descriptor = socket(entry.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      guard descriptor >= 0 else { continue }
+      // Holds for connect(2) too.
+      setLimits(descriptor, seconds: openingLimit)
+      if Glibc.connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0 { return descriptor }
+      close(descriptor)
+    }
+    return nil
+  }
+
+  private static func setLimits(_ descriptor: Int32, seconds: Int) {
+    var limit = timeval(tv_sec: seconds, tv_usec: 0)
+    let size = socklen_t(MemoryLayout<timeval>.size)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
+    var on: Int32 = 1
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+  }
+}
