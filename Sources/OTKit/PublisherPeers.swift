@@ -32,6 +32,9 @@ final class PublisherPeers {
   private var gates = [KeyFrameGate](repeating: KeyFrameGate(), count: VideoEncoding.maximumCount)
   private var allocation = EncodingAllocation()
   private var timer: NetworkTimer?
+  /// When a connection last ended before there was a path: perhaps UDP does not pass.
+  private var missed: Instant?
+  private static let missedLimit: Duration = .seconds(60)
 
   init(
     streamID: String, hasAudio: Bool, hasVideo: Bool, controls: PublisherControls,
@@ -56,6 +59,8 @@ final class PublisherPeers {
     guard entries.count < Self.maximumPeers else {
       return output(.failed(address, .library("more than \(Self.maximumPeers) subscribers")))
     }
+    var configuration = configuration
+    configuration.usesTCP = missed.map { MonotonicClock.now() - $0 < Self.missedLimit } ?? false
     let connection = PeerConnection(configuration: configuration) { [weak self] event in
       self?.handle(event, address)
     }
@@ -108,6 +113,7 @@ final class PublisherPeers {
       departed.add(.init(subscriberID: known.subscriberID, entry.connection.statistics()))
       entry.connection.close()
       entries[known] = nil
+      if entry.connected == nil { missed = MonotonicClock.now() }
     }
     if entries.isEmpty { controls.setWatched(false) }
     adapt()

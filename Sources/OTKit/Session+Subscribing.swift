@@ -88,8 +88,11 @@ extension Session {
     _ subscriber: Subscriber, _ stream: StreamInfo, failures: Int
   ) async throws(OpenTokError) {
     let id = UUID.v4()
+    var settings = try peerConfiguration([])
+    // Perhaps UDP does not pass.
+    settings.usesTCP = subscriber.state.withLock { $0.failure } == .ice
     let peer = await SubscriberPeer(
-      streamID: stream.id, configuration: try peerConfiguration([]), video: subscriber.pipeline,
+      streamID: stream.id, configuration: settings, video: subscriber.pipeline,
       audio: subscriber.receiver, wantsVideo: subscriber.isSubscribedToVideo
     ) { [inbox] in inbox.yield(.subscriberPeer($0)) }
     guard state == .connected else { throw .notConnected }
@@ -151,6 +154,7 @@ extension Session {
   func failed(_ id: String, _ stage: OpenTokError.Stage, _ detail: String) {
     guard let subscription = subscriptions[id], state == .connected else { return }
     let subscriber = subscription.subscriber
+    subscriber.state.withLock { $0.failure = stage }
     if subscription.isConnected { emit(.subscriberDisconnected(streamID: subscriber.streamID)) }
     removeSubscription(id, keepsMedia: true)
     post { $0.deleteSubscriber(id, stream: subscriber.streamID) }

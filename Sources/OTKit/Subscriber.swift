@@ -14,6 +14,8 @@ public final class Subscriber: Sendable {
     /// Unsubscribed; it is not to be tried again.
     var isEnded = false
     var hasBeenHeard = false
+    /// Where it failed the last time.
+    var failure: OpenTokError.Stage?
     weak var session: Session?
   }
 

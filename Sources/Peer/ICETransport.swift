@@ -34,6 +34,9 @@ final class ICETransport {
     /// Candidates on the loopback interface even if there are other interfaces; without others they are
     /// always made.
     var includesLoopback = false
+    /// TCP too (RFC 6544), for networks that let no UDP pass. Costs up to two seconds where UDP does, as
+    /// libnice then waits for more checks before it decides.
+    var usesTCP = false
     /// For routers on the way (RFC 8837).
     var marking = Marking.interactiveVideo
     /// Of `.local` names; nil: the process's.
@@ -105,7 +108,7 @@ final class ICETransport {
     else { throw .library("libnice: nice_agent_new_full") }
     let object = UnsafeMutableRawPointer(agent)
     otchat_set_boolean(object, "upnp", 0)  // 200 ms of waiting for routers that do not answer
-    otchat_set_boolean(object, "ice-tcp", 0)
+    otchat_set_boolean(object, "ice-tcp", configuration.usesTCP ? 1 : 0)
     otchat_set_boolean(object, "keepalive-conncheck", 1)
     otchat_set_uint(object, "idle-timeout", 2000)  // ms from the last failed check to `failed`
     otchat_set_boolean(object, "controlling-mode", isControlling ? 1 : 0)
@@ -167,7 +170,8 @@ final class ICETransport {
   /// network has told whose it is; if it does not, its owner's checks may still reach us.
   func addRemoteCandidate(_ candidate: ICECandidate) {
     guard state != .closed else { return }
-    guard remoteCandidates < Self.maximumRemoteCandidates, candidate.isUDP,
+    guard remoteCandidates < Self.maximumRemoteCandidates,
+      candidate.isUDP || candidate.isTCP && configuration.usesTCP,
       candidate.component == UInt16(Self.component)
     else { return ignore() }
     if candidate.isMDNS { resolve(candidate) } else { use(candidate) }

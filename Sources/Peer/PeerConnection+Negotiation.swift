@@ -203,7 +203,8 @@ extension PeerConnection {
     let settings = ICETransport.Configuration(
       servers: configuration.iceServers, relayTrust: configuration.relayTrust,
       relayOnly: configuration.relayOnly,
-      includesLoopback: configuration.includesLoopback, marking: hasVideo ? .interactiveVideo : .telephony)
+      includesLoopback: configuration.includesLoopback, usesTCP: configuration.usesTCP,
+      marking: hasVideo ? .interactiveVideo : .telephony)
     generations += 1
     let number = generations
     return try ICETransport(

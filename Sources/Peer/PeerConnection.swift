@@ -32,6 +32,8 @@ package final class PeerConnection {
     package var relayTrust = RelayTrust()
     /// Only paths over TURN servers.
     package var relayOnly = false
+    /// Paths over TCP too, without a server.
+    package var usesTCP = false
     /// Candidates on the loopback interface even if there are other interfaces.
     package var includesLoopback = false
     /// For each stage: the answer, ICE, DTLS, the first packet.

@@ -112,6 +112,19 @@ private final class Pair {
     #expect(pair.left.transport?.selectedPair?.remote.hasPrefix("prflx") == true)
   }
 
+  @Test func withoutUDPThereIsTCP() async throws {
+    var settings = ICETransport.Configuration.loopback
+    settings.usesTCP = true
+    let pair = try Pair(settings)
+    pair.passes = { $0.contains(" TCP ") ? $0 : nil }
+    try pair.start()
+    try await eventually("connected", state: { pair.state }) { pair.areConnected }
+    let sent = [UInt8](repeating: 0x80, count: 1200).withUnsafeBytes { pair.left.transport?.send($0) }
+    #expect(sent == true)
+    try await eventually("datagram") { pair.right.datagrams.count == 1 }
+    #expect(pair.right.datagrams == [[UInt8](repeating: 0x80, count: 1200)])
+  }
+
   @Test func candidatesAreBounded() throws {
     let pair = try Pair()
     try pair.start()

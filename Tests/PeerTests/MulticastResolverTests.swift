@@ -117,8 +117,9 @@ extension ICETransport.Configuration {
     resolver.resolve(Self.name) { found.answers.append($0) }
     try await eventually("given up") { !found.answers.isEmpty }
     #expect(found.answers == [nil])
-    // Two types, twice.
-    #expect(responder.questions.count == 4)
+    // Two types, twice. (Other tests ask for other names.)
+    let own = MulticastDNSMessage.query(Self.name, .a).dropLast(4)
+    #expect(responder.questions.count { $0.starts(with: own) } == 4)
     responder.close()
   }
 

@@ -159,6 +159,14 @@ def test_without_udp_a_relay_is_reached_over_tcp(internet, join):
     assert types(bob) == {"relay"}
 
 
+def test_without_udp_and_without_a_relay_media_goes_over_tcp(internet, join):
+    a, b = internet.home(), internet.home()
+    b.block("-p", "udp")
+    alice, bob = join(a, *ALICE), join(b, *BOB)
+    # Not at the first attempt, which is over as soon as all checks have failed.
+    connected_in(alice, bob, limit=8)
+
+
 def certificate(folder, *names):
     """A self-signed one for these names, with its key."""
     subprocess.run(
