@@ -1,6 +1,5 @@
 import Base
 import CVPX
-import Glibc
 
 /// Decodes VP8 (RFC 6386). Confined to one thread. Whatever a peer sends is decoded or refused; it never
 /// traps, and no packet makes it allocate more than a picture of `maximumPixels` needs.
@@ -10,6 +9,7 @@ package final class VP8Decoder {
 
   private var context = vpx_codec_ctx_t()  // libvpx keeps its address: only ever used as &context
   private var needsKeyFrame = true
+  private let pool = VideoFramePool()
 
   package init() throws(CodecError) {
     var configuration = vpx_codec_dec_cfg_t(threads: 1, w: 0, h: 0)
@@ -25,9 +25,9 @@ package final class VP8Decoder {
   /// - Parameters:
   ///   - bytes: one whole frame.
   ///   - time: becomes the picture's `time`.
-  /// - Returns: nil if the frame is not meant to be shown.
+  /// - Returns: nil if the frame is not meant to be shown. Valid until the next call.
   /// - Throws: `corruptPacket` or `keyFrameMissing`; from then on only a key frame is taken.
-  package func decode(_ bytes: [UInt8], time: Instant) throws(CodecError) -> VideoFrame? {
+  package func decode(_ bytes: [UInt8], time: Instant) throws(CodecError) -> DecodedPicture? {
     guard bytes.count > 3 else { throw fail(.corruptPacket) }
     // RFC 6386, 9.1: the lowest bit is 0 for a key frame, whose size follows the start code.
     if bytes[0] & 1 == 0 {
@@ -52,7 +52,7 @@ package final class VP8Decoder {
 
     var iterator: vpx_codec_iter_t?
     guard let image = vpx_codec_get_frame(&context, &iterator) else { return nil }
-    return Self.copy(image.pointee, time)
+    return picture(image.pointee, time)
   }
 
   private func fail(_ error: CodecError) -> CodecError {
@@ -60,24 +60,14 @@ package final class VP8Decoder {
     return error
   }
 
-  private static func copy(_ image: vpx_image_t, _ time: Instant) -> VideoFrame? {
-    let width = Int(image.d_w)
-    let height = Int(image.d_h)
-    guard width > 0, height > 0, let y = image.planes.0, let u = image.planes.1, let v = image.planes.2
+  private func picture(_ image: vpx_image_t, _ time: Instant) -> DecodedPicture? {
+    let (width, height) = (Int(image.d_w), Int(image.d_h))
+    // VP8's chroma planes have one stride (RFC 6386 knows I420 only).
+    guard width > 0, height > 0, let y = image.planes.0, let u = image.planes.1, let v = image.planes.2,
+      image.stride.1 == image.stride.2
     else { return nil }
-    return VideoFrame(width: width, height: height, time: time) { toY, toU, toV, strideY, strideUV in
-      copyPlane(y, Int(image.stride.0), toY, strideY, width, height)
-      copyPlane(u, Int(image.stride.1), toU, strideUV, (width + 1) / 2, (height + 1) / 2)
-      copyPlane(v, Int(image.stride.2), toV, strideUV, (width + 1) / 2, (height + 1) / 2)
-    }
-  }
-
-  private static func copyPlane(
-    _ source: UnsafePointer<UInt8>, _ sourceStride: Int, _ target: UnsafeMutablePointer<UInt8>,
-    _ targetStride: Int, _ width: Int, _ height: Int
-  ) {
-    for row in 0..<height {
-      memcpy(target + row * targetStride, source + row * sourceStride, width)
-    }
+    return DecodedPicture(
+      width: width, height: height, y: y, u: u, v: v, strideY: Int(image.stride.0),
+      strideUV: Int(image.stride.1), time: time, pool: pool)
   }
 }

@@ -18,8 +18,6 @@ package struct VideoSize: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension VideoFrame {
-  package var size: VideoSize { VideoSize(width: width, height: height) }
-
   /// A picture without light.
   package static func black(_ size: VideoSize, time: Instant) -> VideoFrame {
     VideoFrame(width: size.width, height: size.height, time: time) { y, u, v, strideY, strideUV in

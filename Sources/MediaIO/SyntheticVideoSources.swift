@@ -61,6 +61,7 @@ final class NoiseVideoSource: VideoSource {
   private var generator = SeededGenerator(seed: 1)
   /// Two rows' worth of grain, and more, from which each row takes a random piece.
   private let grain: [UInt8]
+  private let pool = VideoFramePool()
 
   init(size: VideoSize, frameRate: Int) {
     self.size = size
@@ -74,7 +75,8 @@ final class NoiseVideoSource: VideoSource {
   func next(until deadline: Instant) -> VideoSourceOutput {
     guard let time = schedule?.wait(until: deadline) else { return .notYet }
     return .frame(
-      VideoFrame(width: size.width, height: size.height, time: time) { y, u, v, strideY, strideUV in
+      VideoFrame(width: size.width, height: size.height, time: time, pool: pool) {
+        y, u, v, strideY, strideUV in
         grain.withUnsafeBufferPointer { grain in
           guard let base = grain.baseAddress else { return }
           for row in 0..<size.height {

@@ -12,6 +12,7 @@ package final class TestPattern {
   package let stream: UInt16
 
   private let background: VideoFrame
+  private let pool = VideoFramePool()
   private var second: Int64 = -1
   private var clock: [UInt8] = Array("00:00:00.000".utf8)
 
@@ -37,7 +38,8 @@ package final class TestPattern {
   package func draw(number: UInt32, wallTime: Int64, time: Instant) -> VideoFrame {
     setClock(wallTime)
     let layout = Layout(size)
-    return VideoFrame(width: size.width, height: size.height, time: time) { y, u, v, strideY, strideUV in
+    return VideoFrame(width: size.width, height: size.height, time: time, pool: pool) {
+      y, u, v, strideY, strideUV in
       // Same size, hence the same layout: the three planes lie behind each other.
       memcpy(y, background.y, strideY * size.height + 2 * strideUV * background.chromaHeight)
       let canvas = Canvas(y: y, u: u, v: v, strideY: strideY, strideUV: strideUV, size: size)
@@ -70,7 +72,7 @@ package final class TestPattern {
   }
 
   /// Whether the flash field of a pattern's picture is white.
-  static func isFlashing(_ frame: VideoFrame) -> Bool {
+  static func isFlashing(_ frame: some I420Picture) -> Bool {
     let layout = Layout(frame.size)
     var sum = 0
     var count = 0

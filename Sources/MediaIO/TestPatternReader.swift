@@ -28,33 +28,37 @@ package struct TestPatternReader {
 
   package init() {}
 
-  /// A picture that was decoded, but not shown: counted, not timed.
-  package mutating func pass(_ frame: VideoFrame) {
-    if let strip = look(at: frame) { follow(strip) }
+  /// What a picture says.
+  package struct Reading {
+    fileprivate var strip: TestPatternStrip
+    fileprivate var isFlashing: Bool
   }
 
-  /// A picture that was shown.
-  /// - Parameter offset: told of the first picture of each flash.
-  package mutating func read(_ frame: VideoFrame, shownAt: Instant, offset: MediaOffset?)
-    -> TestPatternStatistics?
-  {
-    guard let strip = look(at: frame) else { return statistics }
-    let wall = WallClock.microseconds() - (MonotonicClock.now() - shownAt).nanoseconds / 1000
+  /// Reads a picture that has been decoded; nil if it says nothing.
+  package mutating func read(_ picture: some I420Picture) -> Reading? {
+    guard let strip = look(at: picture) else { return nil }
     follow(strip)
-    note(latency: Double(wall - strip.sendTime) / 1000)
-    let flash = TestPattern.isFlashing(frame)
-    if flash && !flashed {
-      offset?.noteFlash(at: shownAt - .microseconds(strip.sendTime % 1_000_000))
+    return Reading(strip: strip, isFlashing: TestPattern.isFlashing(picture))
+  }
+
+  /// The picture has been shown, not only decoded.
+  /// - Parameter offset: told of the first picture of each flash.
+  package mutating func shown(_ reading: Reading?, at time: Instant, offset: MediaOffset?) {
+    guard let reading else { return }
+    let sendTime = reading.strip.sendTime
+    let wall = WallClock.microseconds() - (MonotonicClock.now() - time).nanoseconds / 1000
+    note(latency: Double(wall - sendTime) / 1000)
+    if reading.isFlashing && !flashed {
+      offset?.noteFlash(at: time - .microseconds(sendTime % 1_000_000))
     }
-    flashed = flash
+    flashed = reading.isFlashing
     if let known = statistics, known.framesRead < 10 || known.framesRead % 10 == 0 {
       statistics?.endToEndLatency = median(latencies)
     }
-    return statistics
   }
 
   /// Looks at every picture of a test pattern, and once a second or so at other streams.
-  private mutating func look(at frame: VideoFrame) -> TestPatternStrip? {
+  private mutating func look(at frame: some I420Picture) -> TestPatternStrip? {
     if statistics == nil && unreadableInARow >= 30 && unreadableInARow % 30 != 0 {
       unreadableInARow += 1
       return nil

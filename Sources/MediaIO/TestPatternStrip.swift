@@ -85,7 +85,7 @@ package struct TestPatternStrip: Equatable, Sendable {
   }
 
   /// What a decoded picture says; nil if it is not our pattern or too damaged.
-  package init?(reading frame: VideoFrame) {
+  package init?(reading frame: some I420Picture) {
     let size = frame.size
     let top = size.height - size.height / Self.heightDivisor
     let height = size.height - top
@@ -104,7 +104,7 @@ package struct TestPatternStrip: Equatable, Sendable {
   }
 
   /// Mean of the pixels around a cell's centre.
-  private static func mean(_ frame: VideoFrame, _ x: Int, _ y: Int) -> Int {
+  private static func mean(_ frame: some I420Picture, _ x: Int, _ y: Int) -> Int {
     let reach = min(2, frame.width / columns / 4, frame.height / heightDivisor / rowCount / 4)
     var sum = 0
     var count = 0

@@ -29,16 +29,18 @@ struct VideoDecodeLoop {
       for (index, frame) in frames.enumerated() {
         if pipeline.mailbox.isClosed { return }
         guard let picture = decode(frame) else { continue }
+        // While it is in the caches.
+        let reading = pattern.read(picture)
         let next = index + 1 < frames.count ? frames[index + 1] : nil
-        show(picture, due: frame.renderTime, next: next?.renderTime)
+        show(picture, reading, due: frame.renderTime, next: next?.renderTime)
       }
     }
   }
 
-  private mutating func decode(_ frame: ReceivedVideoFrame) -> VideoFrame? {
+  private mutating func decode(_ frame: ReceivedVideoFrame) -> DecodedPicture? {
     guard let decoder else { return nil }
     let begin = MonotonicClock.now()
-    let picture: VideoFrame?
+    let picture: DecodedPicture?
     do {
       picture = try decoder.decode(frame.bytes, time: frame.renderTime)
     } catch {
@@ -67,11 +69,12 @@ struct VideoDecodeLoop {
     return picture
   }
 
-  private mutating func show(_ picture: VideoFrame, due: Instant, next: Instant?) {
+  private mutating func show(
+    _ picture: DecodedPicture, _ reading: TestPatternReader.Reading?, due: Instant, next: Instant?
+  ) {
     let now = MonotonicClock.now()
     if let next, next <= now {
       pipeline.published.withLock { $0.statistics.framesDropped += 1 }
-      pattern.pass(picture)
       return
     }
     if due > now, pipeline.stopped.wait(until: min(due, now + Self.longestWait)) {
@@ -79,17 +82,17 @@ struct VideoDecodeLoop {
       return
     }
     let shown = MonotonicClock.now()
-    pipeline.renderer?.render(picture)
+    pipeline.show(picture)
     if !pipeline.takeContinuity() { freezes.interrupt() }
     freezes.shown(at: shown)
-    let testPattern = pattern.read(picture, shownAt: shown, offset: pipeline.measurement)
+    pattern.shown(reading, at: shown, offset: pipeline.measurement)
     pipeline.published.withLock {
       $0.statistics.framesRendered += 1
       $0.statistics.freezeCount = freezes.freezeCount
       $0.statistics.totalFreezesDuration = freezes.totalFreezesDuration
       $0.statistics.totalInterFrameDelay = freezes.totalInterFrameDelay
       $0.statistics.totalSquaredInterFrameDelay = freezes.totalSquaredInterFrameDelay
-      $0.statistics.testPattern = testPattern
+      $0.statistics.testPattern = pattern.statistics
     }
   }
 }

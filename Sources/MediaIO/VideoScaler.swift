@@ -7,6 +7,7 @@ import Codecs
 final class VideoScaler {
   private let size: VideoSize
   private var context: OpaquePointer?
+  private let pool = VideoFramePool()
 
   init(size: VideoSize) { self.size = size }
 
@@ -22,7 +23,8 @@ final class VideoScaler {
       context, width, height, AVPixelFormat(frame.pointee.format), Int32(target.width), Int32(target.height),
       AV_PIX_FMT_YUV420P, SWS_BILINEAR, nil, nil, nil)
     guard let context else { return nil }
-    return VideoFrame(width: size.width, height: size.height, time: time) { y, u, v, strideY, strideUV in
+    return VideoFrame(width: size.width, height: size.height, time: time, pool: pool) {
+      y, u, v, strideY, strideUV in
       let chroma = target.y / 2 * strideUV + target.x / 2
       var planes: [UnsafeMutablePointer<UInt8>?] = [
         y + target.y * strideY + target.x, u + chroma, v + chroma,

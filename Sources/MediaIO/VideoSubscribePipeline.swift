@@ -41,6 +41,7 @@ package final class VideoSubscribePipeline: Sendable {
 
   private struct Settings {
     var renderer: (any VideoRenderer)?
+    var isStarted = false
     var isActive = true
     /// Whether it has changed since the last picture.
     var activeChanged = false
@@ -53,6 +54,7 @@ package final class VideoSubscribePipeline: Sendable {
   let mailbox = Mailbox<ReceivedVideoFrame>(capacity: VideoSubscribePipeline.capacity, overflow: .dropNewest)
   let stopped = Semaphore()
   let keyFrameNeeded: @Sendable () -> Void
+  private let started: @Sendable () -> Void
   let measurement: MediaOffset?
   let published = Lock(Published())
   private let settings: Lock<Settings>
@@ -64,13 +66,15 @@ package final class VideoSubscribePipeline: Sendable {
   ///   - offset: measures sound against picture, if both are the test pattern's.
   ///   - keyFrameNeeded: called on the pipeline's thread or the pusher's, at most once until the next key
   ///     frame; the caller repeats the request as long as needed.
+  ///   - started: called on the pipeline's thread when the first picture is due.
   package init(
     renderer: (any VideoRenderer)?, offset: MediaOffset? = nil,
-    keyFrameNeeded: @escaping @Sendable () -> Void
+    keyFrameNeeded: @escaping @Sendable () -> Void, started: @escaping @Sendable () -> Void = {}
   ) {
     settings = Lock(Settings(renderer: renderer))
     measurement = offset
     self.keyFrameNeeded = keyFrameNeeded
+    self.started = started
     thread.withLock { thread in
       thread = MediaThread(name: "video decode") { [self] in
         var loop = VideoDecodeLoop(self)
@@ -125,7 +129,15 @@ package final class VideoSubscribePipeline: Sendable {
     return statistics
   }
 
-  var renderer: (any VideoRenderer)? { settings.withLock { $0.renderer } }
+  /// It is copied only if somebody wants to see it.
+  func show(_ picture: DecodedPicture) {
+    let (isFirst, renderer) = settings.withLock { settings in
+      defer { settings.isStarted = true }
+      return (!settings.isStarted, settings.renderer)
+    }
+    if isFirst { started() }
+    renderer?.render(picture.copy())
+  }
 
   /// Whether the time since the last picture may be a freeze.
   func takeContinuity() -> Bool {

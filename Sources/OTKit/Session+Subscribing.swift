@@ -50,15 +50,13 @@ extension Session {
     let audio = try sessionAudio()
     let offset = MediaOffset()
     let receiver = audio.engine.addReceiver(offset: offset)
-    let first = Subscriber.FirstFrame { [inbox] in
-      inbox.yield(.subscriberPeer(.firstVideoFrame(streamID: streamID)))
-    }
-    first.renderer.withLock { $0 = renderer }
     let keyFrames = Subscriber.KeyFrameRequests()
-    let pipeline = VideoSubscribePipeline(renderer: first, offset: offset) { keyFrames.request() }
+    let pipeline = VideoSubscribePipeline(
+      renderer: renderer, offset: offset, keyFrameNeeded: { keyFrames.request() },
+      started: { [inbox] in inbox.yield(.subscriberPeer(.firstVideoFrame(streamID: streamID))) })
     let subscriber = Subscriber(
       streamID: streamID, session: self, options: options, receiver: receiver, offset: offset,
-      pipeline: pipeline, first: first, keyFrames: keyFrames)
+      pipeline: pipeline, keyFrames: keyFrames)
     pipeline.setActive(stream.hasVideo)
     receiver.setMuted(!options.subscribeToAudio)
     do throws(OpenTokError) {

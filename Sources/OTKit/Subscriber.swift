@@ -22,18 +22,16 @@ public final class Subscriber: Sendable {
   public let streamID: String
   let pipeline: VideoSubscribePipeline
   let offset: MediaOffset
-  let first: FirstFrame
   let keyFrames: KeyFrameRequests
   let state: Lock<State>
 
   init(
     streamID: String, session: Session, options: Session.SubscribeOptions, receiver: AudioReceiver,
-    offset: MediaOffset, pipeline: VideoSubscribePipeline, first: FirstFrame, keyFrames: KeyFrameRequests
+    offset: MediaOffset, pipeline: VideoSubscribePipeline, keyFrames: KeyFrameRequests
   ) {
     self.streamID = streamID
     self.offset = offset
     self.pipeline = pipeline
-    self.first = first
     self.keyFrames = keyFrames
     state = Lock(
       State(
@@ -69,7 +67,7 @@ public final class Subscriber: Sendable {
   }
 
   /// Called with each picture when it is due, on the decoder's thread; must not block. Nil: none.
-  package func setRenderer(_ renderer: (any VideoRenderer)?) { first.renderer.withLock { $0 = renderer } }
+  package func setRenderer(_ renderer: (any VideoRenderer)?) { pipeline.setRenderer(renderer) }
 
   var receiver: AudioReceiver { state.withLock { $0.receiver } }
 
@@ -96,25 +94,6 @@ public final class Subscriber: Sendable {
     func request() {
       guard let peer = target.withLock({ $0.peer }) else { return }
       NetworkActor.perform { peer.requestKeyFrame() }
-    }
-  }
-
-  /// Passes pictures on, and tells of the first.
-  final class FirstFrame: VideoRenderer {
-    private struct Notice: Sendable {
-      var send: @Sendable () -> Void
-    }
-
-    let renderer = Lock<(any VideoRenderer)?>(nil)
-    private let notify = Lock<Notice?>(nil)
-
-    init(_ notify: @escaping @Sendable () -> Void) {
-      self.notify.withLock { $0 = Notice(send: notify) }
-    }
-
-    func render(_ frame: VideoFrame) {
-      notify.withLock { $0.take() }?.send()
-      renderer.withLock { $0 }?.render(frame)
     }
   }
 }
