@@ -328,10 +328,19 @@ final class ICETransport {
       niceAgent, stream, Self.component, NetworkThread.shared.context.pointer,
       { _, _, _, count, bytes, me in
         let now = MonotonicClock.now()
+        ICETransport.spareTheLoop()
         // libnice's own buffer for this datagram, not read again by it.
         nonisolated(unsafe) let datagram = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
         ICETransport.with(me) { $0.received(datagram, now) }
       }, me)
+  }
+
+  /// Around each call of a source that may not be entered again, GLib takes its socket out of the poll and
+  /// puts it back, and writes to the loop's eventfd each time. The source that called us may be entered
+  /// again, as nothing that it calls runs the loop.
+  private nonisolated static func spareTheLoop() {
+    guard let source = g_main_current_source(), g_source_get_can_recurse(source) == 0 else { return }
+    g_source_set_can_recurse(source, 1)
   }
 
   private func connect(_ signal: String, _ callback: @escaping GCallback, _ me: UnsafeMutableRawPointer) {

@@ -63,7 +63,7 @@ final class NetworkThread: SerialExecutor {
     }
   }
 
-  var isCurrent: Bool { g_main_context_is_owner(context.pointer) != 0 }
+  var isCurrent: Bool { context.isCurrent }
 
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 

@@ -1,6 +1,6 @@
 import Base
 
-/// A timer on the network thread; costs no allocation to set.
+/// A timer on the network thread; costs neither an allocation nor a system call to set.
 @NetworkActor
 package final class NetworkTimer {
   private var source: WakeSource?
@@ -24,6 +24,6 @@ package final class NetworkTimer {
     guard instant != deadline else { return }
     deadline = instant
     // GLib counts microseconds of the same clock; rounded up, so that it never fires too early.
-    source?.schedule(at: instant.map { max(0, Int(($0.nanoseconds &+ 999) / 1000)) } ?? -1)
+    source?.schedule(at: instant.map { max(0, ($0.nanoseconds &+ 999) / 1000) } ?? -1)
   }
 }

@@ -172,13 +172,12 @@ package final class PeerConnection {
     pump(at: now)
   }
 
-  /// The sound that is heard now, for lip sync.
+  /// The sound that is heard now, for lip sync. What follows from it is told with the next packet.
   package func updateAudioPlayout(_ position: AudioPlayoutPosition) {
     guard let rtp, let stream = receiveStreams.first(where: { $0.configuration.kind == .audio }) else {
       return
     }
     rtp.updateAudioPlayout(stream.id, position)
-    pump(at: MonotonicClock.now())
   }
 
   package func statistics() -> PeerStatistics {

@@ -205,14 +205,15 @@ extension RTPSession {
     guard let since = video.waitingSince else { return }
     var isStuck = false
     // What was lost is asked for; only when that takes too long the picture starts afresh.
-    let isRepairing = stream.nack?.isEmpty == false
-    let hasNACK = stream.configuration.nack
-    let patience: Duration = hasNACK ? .milliseconds(300) + roundTripTime.estimate * 3 : .milliseconds(40)
+    func isTooLong(since: Instant) -> Bool {
+      let hasNACK = stream.configuration.nack
+      return now - since > (hasNACK ? .milliseconds(300) + roundTripTime.estimate * 3 : .milliseconds(40))
+    }
     if video.needsKeyFrame {
-      isStuck = video.arrivingKeyFrame.map { now - $0.lastPacket > patience } ?? true
+      isStuck = video.arrivingKeyFrame.map { isTooLong(since: $0.lastPacket) } ?? true
     } else {
-      let isIncomplete = video.hasUndecodableFrames || isRepairing
-      isStuck = stream.nack?.hasGivenUp == true || isIncomplete && now - since > patience
+      let isIncomplete = video.hasUndecodableFrames || stream.nack?.isEmpty == false
+      isStuck = stream.nack?.hasGivenUp == true || isIncomplete && isTooLong(since: since)
     }
     if isStuck {
       stream.nack?.acknowledgeGivingUp()
