@@ -23,7 +23,7 @@ package protocol AudioSink: AnyObject {
 
   func start(at now: Instant) throws(SourceError)
 
-  /// Takes 10 ms of interleaved stereo samples: 480 a channel.
+  /// Takes 10 ms of interleaved stereo samples: 480 a channel. They may come in pairs, every 20 ms.
   func write(_ samples: UnsafeBufferPointer<Int16>)
 
   func stop()

@@ -2,8 +2,9 @@ import Base
 import Codecs
 import RTP
 
-/// All sound of a participant, on one thread that wakes every 10 ms: source → Opus, and received packets →
-/// jitter buffers → decoders → one mix → sink.
+/// All sound of a participant, on one thread that works in ticks of 10 ms: source → Opus, and received packets →
+/// jitter buffers → decoders → one mix → sink. It wakes when there is something to encode or to decode: every
+/// 20 ms, unless several packets fall on different ticks.
 ///
 /// The thread keeps absolute deadlines. After being held up it catches up to 200 ms; longer gaps are
 /// skipped and counted.
@@ -56,10 +57,11 @@ package final class AudioEngine: Sendable {
 
   /// - Parameters:
   ///   - source: nil if nothing is published.
+  ///   - sink: nil if nobody listens.
   ///   - failed: a source or the sink could not be started; silence takes its place. On the audio thread.
   ///   - output: called on the audio thread; must not block.
   package init(
-    source: sending (any AudioSource)?, sink: sending any AudioSink,
+    source: sending (any AudioSource)?, sink: sending (any AudioSink)?,
     configuration: OpusEncoder.Configuration = OpusEncoder.Configuration(),
     failed: @escaping @Sendable (SourceError) -> Void = { _ in },
     output: @escaping @Sendable (EncodedAudioFrame) -> Void
@@ -74,12 +76,10 @@ package final class AudioEngine: Sendable {
 
   /// Does nothing if it has been started before.
   package func start() {
-    guard let handover = sink.withLock({ $0.take() }), let sink = handover.sink else { return }
-    let sending = Handover(sink: sink)
+    guard let handover = sink.withLock({ $0.take() }) else { return }
     thread.withLock { thread in
       thread = MediaThread(name: "audio") { [self] in
-        guard let sink = sending.sink else { return }
-        AudioLoop.run(self, sink, stopping)
+        AudioLoop.run(self, handover.sink, stopping)
       }
     }
   }

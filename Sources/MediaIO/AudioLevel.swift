@@ -12,6 +12,11 @@ struct AudioLevel {
     count += samples.count
   }
 
+  mutating func add(_ other: AudioLevel) {
+    sumOfSquares += other.sumOfSquares
+    count += other.count
+  }
+
   /// Mean square, full scale = 1.
   var power: Double {
     count == 0 ? 0 : Double(sumOfSquares) / Double(count) / (32768 * 32768)

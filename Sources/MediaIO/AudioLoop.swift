@@ -7,7 +7,7 @@ enum AudioLoop {
   /// Ticks that are caught up with after the thread was held up; what is beyond is skipped.
   private static let longestCatchUp: Int64 = 20
 
-  static func run(_ engine: AudioEngine, _ sink: any AudioSink, _ stopping: Semaphore) {
+  static func run(_ engine: AudioEngine, _ sink: (any AudioSink)?, _ stopping: Semaphore) {
     var sender: AudioSender
     do {
       sender = try AudioSender(engine.configuration)
@@ -18,14 +18,16 @@ enum AudioLoop {
     var mixer = AudioMixer(sink)
     var due = MonotonicClock.now()
     do {
-      try sink.start(at: due)
+      try sink?.start(at: due)
     } catch {
       mixer.dropSink()
       engine.failed(error)
     }
     while true {
-      if stopping.wait(until: due) { break }
-      let behind = (MonotonicClock.now() - due).nanoseconds / period.nanoseconds
+      // A tick that completes no packet and has nothing to decode is made up for with the next one.
+      let wake = sender.isAtPacketEnd && mixer.isAhead ? due + period : due
+      if stopping.wait(until: wake) { break }
+      let behind = (MonotonicClock.now() - wake).nanoseconds / period.nanoseconds
       if behind > longestCatchUp {
         let skipped = behind - longestCatchUp
         due += .nanoseconds(skipped * period.nanoseconds)
@@ -51,10 +53,14 @@ enum AudioLoop {
         }
       }
       sender.update(muted: control.muted, packetLoss: control.packetLoss)
-      sender.tick(at: due - period, engine.output)
-      mixer.tick(at: due, control.receivers, muted: control.playoutMuted)
+      // The ticks of this wake-up: what was skipped has moved `due` beyond `wake`.
+      let last = max(due, wake)
+      while due <= last {
+        sender.tick(at: due - period, engine.output)
+        mixer.tick(at: due, control.receivers, muted: control.playoutMuted)
+        due += period
+      }
       if sender.isAtPacketEnd { engine.publish(sender.statistics) }
-      due += period
     }
     sender.source?.stop()
     mixer.stop()

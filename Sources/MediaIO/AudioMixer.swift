@@ -7,10 +7,13 @@ struct AudioMixer: ~Copyable {
 
   private var sink: (any AudioSink)?
   private var playouts: [ObjectIdentifier: AudioPlayout] = [:]
+  /// Whether the next tick's sound has been decoded already, everybody's.
+  private(set) var isAhead = true
   private let sum = UnsafeMutableBufferPointer<Int32>.allocate(capacity: Self.count)
   private let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: Self.count)
 
-  init(_ sink: any AudioSink) {
+  /// - Parameter sink: nil if nobody listens; what is received is still decoded and measured.
+  init(_ sink: (any AudioSink)?) {
     self.sink = sink
     sum.initialize(repeating: 0)
     samples.initialize(repeating: 0)
@@ -26,17 +29,23 @@ struct AudioMixer: ~Copyable {
 
   /// 10 ms that are heard from `time` on.
   mutating func tick(at time: Instant, _ receivers: [AudioReceiver], muted: Bool) {
-    sum.update(repeating: 0)
-    for receiver in receivers { playout(of: receiver)?.tick(at: time, into: sum) }
+    let isHeard = sink != nil && !muted
+    if isHeard { sum.update(repeating: 0) }
+    isAhead = true
+    for receiver in receivers {
+      guard let playout = playout(of: receiver) else { continue }
+      playout.tick(at: time, into: isHeard ? sum : nil)
+      isAhead = isAhead && playout.isAhead
+    }
     if playouts.count > receivers.count {
       let present = Set(receivers.map { ObjectIdentifier($0) })
       playouts = playouts.filter { present.contains($0.key) }
     }
     guard let sink else { return }
-    if muted {
-      samples.update(repeating: 0)
-    } else {
+    if isHeard {
       for index in 0..<Self.count { samples[index] = Int16(clamping: sum[index]) }
+    } else {
+      samples.update(repeating: 0)
     }
     sink.write(UnsafeBufferPointer(samples))
   }

@@ -31,8 +31,11 @@ final class AudioPlayout {
 
   deinit { samples.deallocate() }
 
-  /// Adds the 10 ms that are heard from `time` on to `mix` (480 samples of 2 channels).
-  func tick(at time: Instant, into mix: UnsafeMutableBufferPointer<Int32>) {
+  /// Whether the next 10 ms have been decoded already.
+  var isAhead: Bool { waiting >= Self.chunk }
+
+  /// Adds the 10 ms that are heard from `time` on to `mix` (480 samples of 2 channels); nil: nobody listens.
+  func tick(at time: Instant, into mix: UnsafeMutableBufferPointer<Int32>?) {
     for packet in receiver.mailbox.drain() { buffer.insert(packet) }
     while waiting < Self.chunk { decodeNext(at: time) }
     if let wish = buffer.stretch(waiting: waiting, at: time) {
@@ -43,7 +46,7 @@ final class AudioPlayout {
       rebasing: UnsafeBufferPointer(samples)[2 * Self.past..<2 * (Self.past + Self.chunk)])
     let settings = report(chunk, at: time)
     buffer.minimumDelay = settings.minimumDelay
-    if !settings.muted && settings.volume > 0 { add(chunk, settings.volume, to: mix) }
+    if let mix, !settings.muted && settings.volume > 0 { add(chunk, settings.volume, to: mix) }
     waiting -= Self.chunk
     if let base = samples.baseAddress { memmove(base, base + 2 * Self.chunk, (Self.past + waiting) * 4) }
   }
@@ -111,7 +114,7 @@ final class AudioPlayout {
     if let offset = receiver.offset, let blip = blips.add(chunk, at: time) { offset.noteBlip(at: blip) }
     var chunkLevel = AudioLevel()
     chunkLevel.add(chunk)
-    level.add(chunk)
+    level.add(chunkLevel)
     stretcher.heard(power: chunkLevel.power)
     chunks += 1
     let isComplete = chunks % 10 == 0

@@ -21,6 +21,7 @@ struct BlipDetector {
   ///   - time: when the first sample is played.
   /// - Returns: when the blip began that is now proved to be one.
   mutating func add(_ stereo: UnsafeBufferPointer<Int16>, at time: Instant) -> Instant? {
+    if onset == nil, skip(stereo) { return nil }
     var found: Instant?
     for index in 0..<stereo.count / 2 {
       let sample = stereo[2 * index]
@@ -43,5 +44,16 @@ struct BlipDetector {
       }
     }
     return found
+  }
+
+  /// Takes in sound in which no blip can begin, because there was no quiet before it: most sound. False
+  /// if one may.
+  private mutating func skip(_ stereo: UnsafeBufferPointer<Int16>) -> Bool {
+    let count = stereo.count / 2
+    guard silentFor + count <= Self.quiet else { return false }
+    var quiet = 0
+    while quiet < count, abs(Int(stereo[2 * (count - 1 - quiet)])) <= Int(Self.threshold) { quiet += 1 }
+    silentFor = quiet == count ? silentFor + count : quiet
+    return true
   }
 }

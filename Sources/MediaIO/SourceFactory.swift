@@ -43,10 +43,10 @@ extension AudioSourceSpecification {
 }
 
 extension AudioSinkSpecification {
-  /// It is opened when the engine starts.
-  package func makeSink() throws(SourceError) -> sending any AudioSink {
+  /// It is opened when the engine starts. Nil for `null`: nobody listens.
+  package func makeSink() throws(SourceError) -> sending (any AudioSink)? {
     switch self {
-    case .null: return NullSink()
+    case .null: return nil
     case .wav(let path): return WAVFileSink(path: path)
     case .speaker: throw .notSupportedYet(device: "speaker")
     }

@@ -10,23 +10,22 @@ struct ToneMeter {
 
   /// - Parameter stereo: interleaved; the left channel is kept.
   mutating func add(_ stereo: UnsafeBufferPointer<Int16>) {
-    for index in stride(from: 0, to: stereo.count, by: 2) {
-      samples[position] = Float(stereo[index])
-      position = (position + 1) & (Self.length - 1)
+    samples.withUnsafeMutableBufferPointer { samples in
+      for index in 0..<stereo.count / 2 {
+        samples[(position + index) & (Self.length - 1)] = Float(stereo[2 * index])
+      }
     }
+    position = (position + stereo.count / 2) & (Self.length - 1)
   }
 
   /// In Hz, to about 1 Hz; nil if there is next to no sound.
   var frequency: Double? {
-    var real = [Double](repeating: 0, count: Self.length)
-    var energy = 0.0
-    for index in 0..<Self.length {
-      let sample = Double(samples[(position + index) & (Self.length - 1)])
-      energy += sample * sample
-      // Hann window.
-      real[index] = sample * (0.5 - 0.5 * cos(2 * .pi * Double(index) / Double(Self.length)))
-    }
+    let energy = samples.reduce(0.0) { $0 + Double($1 * $1) }
     guard (energy / Double(Self.length)).squareRoot() > Self.quietest else { return nil }
+    var real = [Float](repeating: 0, count: Self.length)
+    for index in 0..<Self.length {
+      real[index] = samples[(position + index) & (Self.length - 1)] * Self.window[index]
+    }
     let magnitudes = Self.spectrum(real)
     guard let peak = (2..<magnitudes.count - 1).max(by: { magnitudes[$0] < magnitudes[$1] }) else {
       return nil
@@ -37,14 +36,27 @@ struct ToneMeter {
     )
     let curvature = left - 2 * middle + right
     let shift = curvature == 0 ? 0 : 0.5 * (left - right) / curvature
-    return (Double(peak) + shift) * 48_000 / Double(Self.length)
+    return (Double(peak) + Double(shift)) * 48_000 / Double(Self.length)
+  }
+
+  /// Hann's.
+  private static let window = (0..<length).map { index in
+    Float(0.5 - 0.5 * cos(2 * .pi * Double(index) / Double(length)))
+  }
+
+  /// The lower half of the unit circle's `length` points.
+  private static let circle = (0..<length / 2).map { index in
+    let angle = -2 * Double.pi * Double(index) / Double(length)
+    return (cosine: Float(cos(angle)), sine: Float(sin(angle)))
   }
 
   /// Magnitudes of the lower half of the discrete Fourier transform (radix 2, in place).
-  private static func spectrum(_ signal: [Double]) -> [Double] {
+  /// - Parameter signal: of `length`.
+  private static func spectrum(_ signal: [Float]) -> [Float] {
     let count = signal.count
+    let circle = Self.circle
     var real = signal
-    var imaginary = [Double](repeating: 0, count: count)
+    var imaginary = [Float](repeating: 0, count: count)
     var reversed = 0
     for index in 1..<count {
       var bit = count >> 1
@@ -57,13 +69,12 @@ struct ToneMeter {
     }
     var size = 2
     while size <= count {
-      let step = -2 * Double.pi / Double(size)
-      for offset in 0..<size / 2 {
-        let (c, s) = (cos(step * Double(offset)), sin(step * Double(offset)))
-        for even in stride(from: offset, to: count, by: size) {
-          let odd = even + size / 2
-          let r = real[odd] * c - imaginary[odd] * s
-          let i = real[odd] * s + imaginary[odd] * c
+      for start in stride(from: 0, to: count, by: size) {
+        for offset in 0..<size / 2 {
+          let turn = circle[offset * (count / size)]
+          let (even, odd) = (start + offset, start + offset + size / 2)
+          let r = real[odd] * turn.cosine - imaginary[odd] * turn.sine
+          let i = real[odd] * turn.sine + imaginary[odd] * turn.cosine
           real[odd] = real[even] - r
           imaginary[odd] = imaginary[even] - i
           real[even] += r

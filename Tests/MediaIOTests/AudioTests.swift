@@ -260,7 +260,7 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
       func stop() {}
     }
     let frames = Collector<EncodedAudioFrame>()
-    let engine = AudioEngine(source: Stalling(), sink: NullSink(), output: { frames.add($0) })
+    let engine = AudioEngine(source: Stalling(), sink: nil, output: { frames.add($0) })
     engine.start()
     try await eventually("it goes on after the stall") {
       engine.statistics.skippedTicks > 0 && frames.all.count > 20
@@ -287,7 +287,7 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
     let frames = Collector<EncodedAudioFrame>()
     let errors = Collector<SourceError>()
     let engine = AudioEngine(
-      source: Broken(), sink: NullSink(), failed: { errors.add($0) }, output: { frames.add($0) })
+      source: Broken(), sink: nil, failed: { errors.add($0) }, output: { frames.add($0) })
     engine.start()
     try await eventually("silence") { frames.all.count >= 5 }
     engine.stop()

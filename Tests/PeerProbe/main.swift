@@ -54,10 +54,9 @@ private final class Probe {
         videoFrames.put($0)
       }
     }
-    engine = AudioEngine(
-      source: try AudioSourceSpecification.tone(hertz: 440).makeSource(),
-      sink: try AudioSinkSpecification.null.makeSink()
-    ) { audioFrames.put($0) }
+    engine = AudioEngine(source: try AudioSourceSpecification.tone(hertz: 440).makeSource(), sink: nil) {
+      audioFrames.put($0)
+    }
     say(["type": "offer", "sdp": .string(try connection.offer(audio: true, video: true, streamID: "probe"))])
   }
 
@@ -85,8 +84,7 @@ private final class Probe {
     subscribe = VideoSubscribePipeline(renderer: nil) {
       NetworkActor.perform { connection.requestKeyFrame() }
     }
-    guard let sink = try? AudioSinkSpecification.null.makeSink() else { return }
-    let engine = AudioEngine(source: nil, sink: sink) { _ in }
+    let engine = AudioEngine(source: nil, sink: nil) { _ in }
     receiver = engine.addReceiver()
     engine.start()
     self.engine = engine
