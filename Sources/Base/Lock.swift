@@ -4,29 +4,32 @@ import Glibc
 /// which hands over in the kernel when two threads meet, out of the thread sanitizer's sight: every such
 /// meeting would be reported as a race.
 ///
+/// Public, because only what is public can be inlined into other modules: media threads take several a packet,
+/// and else each goes through generic code that asks the runtime for types.
+///
 /// Never a bare function: each `withLock` would convert it to the generic form and back and store it
 /// wrapped once more, until calling it overflows the stack. Put it into a struct (`make lint` looks).
-package struct Lock<Value>: ~Copyable, @unchecked Sendable {
+public struct Lock<Value>: ~Copyable, @unchecked Sendable {
   // Safe to share: `value` is touched only while `mutex` is held; both pointers never change until deinit,
   // when nobody else can hold the lock.
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private let value: UnsafeMutablePointer<Value>
+  @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  @usableFromInline let value: UnsafeMutablePointer<Value>
 
-  package init(_ initial: sending Value) {
+  @inlinable public init(_ initial: sending Value) {
     mutex = .allocate(capacity: 1)
     pthread_mutex_init(mutex, nil)
     value = .allocate(capacity: 1)
     value.initialize(to: initial)
   }
 
-  deinit {
+  @inlinable deinit {
     value.deinitialize(count: 1)
     value.deallocate()
     pthread_mutex_destroy(mutex)
     mutex.deallocate()
   }
 
-  package borrowing func withLock<Result, Failure: Error>(
+  @inlinable public borrowing func withLock<Result, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     pthread_mutex_lock(mutex)

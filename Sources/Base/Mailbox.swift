@@ -1,25 +1,26 @@
 /// A bounded queue between two threads. What happens when it is full is its owner's choice and counted.
 ///
 /// The taker may block (`take`) or be woken by its own means (`wake`, called outside the lock by the
-/// thread that put the first element into an empty mailbox) and then `drain`.
-package final class Mailbox<Element: Sendable>: Sendable {
+/// thread that put the first element into an empty mailbox) and then `drain`. Public for the same reason as
+/// `Lock`.
+public final class Mailbox<Element: Sendable>: Sendable {
   /// What a full mailbox gives up. Audio drops the oldest; video frames that refer to each other must
   /// drop the newest and ask for a key frame.
-  package enum Overflow: Sendable {
+  @usableFromInline package enum Overflow: Sendable {
     case dropOldest, dropNewest
   }
 
-  private struct State {
-    var elements: [Element] = []
-    var dropped = 0
-    var closed = false
+  @usableFromInline struct State {
+    @usableFromInline var elements: [Element] = []
+    @usableFromInline var dropped = 0
+    @usableFromInline var closed = false
   }
 
-  private let capacity: Int
-  private let overflow: Overflow
-  private let state = Lock(State())
-  private let semaphore = Semaphore()
-  private let wake: (@Sendable () -> Void)?
+  @usableFromInline let capacity: Int
+  @usableFromInline let overflow: Overflow
+  @usableFromInline let state = Lock(State())
+  @usableFromInline let semaphore = Semaphore()
+  @usableFromInline let wake: (@Sendable () -> Void)?
 
   package init(capacity: Int, overflow: Overflow, wake: (@Sendable () -> Void)? = nil) {
     self.capacity = max(1, capacity)
@@ -34,7 +35,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
 
   /// False if an element (this one, or the oldest) was given up, or the mailbox is closed.
   @discardableResult
-  package func put(_ element: Element) -> Bool {
+  @inlinable public func put(_ element: Element) -> Bool {
     let (accepted, first) = state.withLock { state -> (Bool, Bool) in
       guard !state.closed else { return (false, false) }
       if state.elements.count >= capacity {
@@ -55,7 +56,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
   }
 
   /// Everything that is there, oldest first, without waiting.
-  package func drain() -> [Element] {
+  @inlinable public func drain() -> [Element] {
     state.withLock { state in
       let elements = state.elements
       state.elements = []

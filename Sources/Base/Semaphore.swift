@@ -1,7 +1,7 @@
 import CLinux
 
 /// A counting semaphore that waits until an instant of the monotonic clock.
-package final class Semaphore: @unchecked Sendable {
+@usableFromInline package final class Semaphore: @unchecked Sendable {
   // Safe to share: POSIX semaphores may be posted and waited for from any thread, and the handle is
   // never changed between init and deinit.
   private let handle: OpaquePointer
@@ -12,7 +12,7 @@ package final class Semaphore: @unchecked Sendable {
 
   deinit { otchat_semaphore_free(handle) }
 
-  package func post() { otchat_semaphore_post(handle) }
+  @usableFromInline package func post() { otchat_semaphore_post(handle) }
 
   /// False if `deadline` passed first.
   package func wait(until deadline: Instant) -> Bool {
