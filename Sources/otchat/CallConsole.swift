@@ -11,6 +11,8 @@ import Terminal
 protocol CallConsole: Sendable {
   /// Any thread; never blocks.
   func show(_ event: ParticipantEvent)
+  /// Whether it shows figures, which cost something to collect.
+  var showsStatistics: Bool { get }
   /// The place for our own picture (nil) or a stream's; nil if pictures are not shown.
   func renderer(for streamID: String?) -> (any VideoRenderer)?
   func stop()
@@ -19,6 +21,7 @@ protocol CallConsole: Sendable {
 /// Without pictures: warnings and errors as lines on standard error.
 struct PlainConsole: CallConsole {
   let quiet: Bool
+  let showsStatistics = false
 
   func show(_ event: ParticipantEvent) {
     switch event {

@@ -93,6 +93,7 @@ struct ConnectCommand {
       }
     }
     let figures = Task {
+      guard console.showsStatistics else { return }
       while (try? await Task.sleep(for: .seconds(1))) != nil {
         console.show(.stats(await participant.statistics()))
       }

@@ -9,6 +9,7 @@ import Terminal
 /// A call on the whole terminal: events become what `CallDisplay` shows.
 final class ScreenConsole: CallConsole {
   let display: CallDisplay
+  let showsStatistics = true
   private let log: LogOutput
   private let rates = Lock(FlowRates())
   /// Streams of others, by id.
@@ -109,6 +110,7 @@ final class ScreenConsole: CallConsole {
 /// Hands pictures to the display; the thread that has one does not wait.
 private struct DisplayRenderer: VideoRenderer {
   let display: CallDisplay
+  let showsStatistics = true
   let source: PictureSource
 
   func render(_ frame: VideoFrame) { display.show(frame, from: source) }

@@ -7,12 +7,16 @@ import Peer
 
 //
 //   bench                        everything, with MediaBenchmark's pipelines in this process
-//   bench publish|receive N      what libvpx and libopus alone cost in N seconds of it
+//   bench publish|receive N B    libvpx and libopus alone: CPU seconds in each of N, at B bits a second
 
 var setting = MediaBenchmark.Setting()
-if CommandLine.arguments.count == 3, let seconds = Int(CommandLine.arguments[2]), (1...60).contains(seconds) {
+let arguments = CommandLine.arguments
+if arguments.count == 4, let seconds = Int(arguments[2]), (1...60).contains(seconds),
+  let bitrate = Int(arguments[3]), (30_000...10_000_000).contains(bitrate)
+{
   setting.seconds = seconds
-  let isPublishing = CommandLine.arguments[1] == "publish"
+  setting.bitrate = bitrate
+  let isPublishing = arguments[1] == "publish"
   print(try isPublishing ? MediaBenchmark.barePublishing(setting) : MediaBenchmark.bareReceiving(setting))
   exit(0)
 }

@@ -59,13 +59,13 @@ import Testing
             picture, capturedAt: picture.time + .microseconds(100) * index, keyFrame: asked)
         else { continue }
         frame.encoding = index
-        let whole = try #require(try all[index].decode(frame.bytes, time: picture.time))
+        let whole = try #require(try all[index].decode(frame.bytes, time: picture.time)?.copy())
         guard selection.takes(frame) else { continue }
         #expect(frame.temporalLayer <= selection.wanted.highestLayer || selection.needsKeyFrame)
         #expect(last.map { $0 < frame.captureTime } ?? true)
         last = frame.captureTime
         taken += 1
-        let part = try #require(try some.decode(frame.bytes, time: picture.time))
+        let part = try #require(try some.decode(frame.bytes, time: picture.time)?.copy())
         #expect(pixels(part) == pixels(whole), "picture \(number) of encoding \(index)")
       }
     }
