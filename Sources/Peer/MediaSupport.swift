@@ -28,7 +28,7 @@ enum MediaSupport {
     switch kind {
     case .audio:
       [(1, .audioLevel), (2, .absoluteSendTime), (3, .transportSequenceNumber), (4, .mid)]
-    case .video: [(2, .absoluteSendTime), (3, .transportSequenceNumber), (4, .mid)]
+    case .video: [(2, .absoluteSendTime), (3, .transportSequenceNumber), (4, .mid), (5, .playoutDelay)]
     }
   }
 

@@ -143,6 +143,41 @@ import Testing
     #expect(call.targets.last?.bitsPerSecond ?? 0 > 1_000_000)
   }
 
+  @Test(arguments: 1...3) func aLinkThatIsFastAgainIsUsedWithinSeconds(seed: UInt64) {
+    var conditions = SimulatedLink.Conditions()
+    conditions.delay = .milliseconds(30)
+    conditions.rate = 2_500_000
+    let call = SimulatedCall(conditions, seed: seed)
+    call.run(for: .seconds(10))
+    let before = call.meanTarget(after: .seconds(6))
+    #expect(before > 1_800_000)
+    call.aToB.conditions.rate = 500_000
+    call.aToB.conditions.queue = .milliseconds(900)
+    let slow = call.now
+    call.run(for: .seconds(10))
+    let obeyed = call.targets.first { $0.at > slow && $0.bitsPerSecond < 500_000 }
+    #expect(obeyed.map { $0.at - slow < .milliseconds(700) } ?? false)
+    #expect(call.meanQueueing(after: .seconds(16)) < .milliseconds(60))
+    call.aToB.conditions.rate = 2_500_000
+    let fast = call.now
+    call.run(for: .seconds(10))
+    let back = call.targets.first { $0.at > fast && Double($0.bitsPerSecond) > 0.9 * before }
+    #expect(back.map { $0.at - fast < .seconds(8) } ?? false)
+  }
+
+  @Test(arguments: 1...4, [0.05, 0.1]) func farAwayTenPercentLossDoesNotFreezeThePicture(
+    seed: UInt64, loss: Double
+  ) {
+    var conditions = SimulatedLink.Conditions()
+    conditions.delay = .milliseconds(50)
+    conditions.loss = loss
+    let call = SimulatedCall(conditions, back: conditions, seed: seed)
+    call.encoder.maximumBitrate = 800_000
+    call.run(for: .seconds(15))
+    #expect(call.longestFreeze(after: .seconds(3)) < .milliseconds(183))
+    #expect(call.medianLatency(after: .seconds(3)) < .milliseconds(300))
+  }
+
   @Test(arguments: 1...3) func afterABlackoutThePictureComesBack(seed: UInt64) {
     let call = call(seed, seconds: 6) { _ in }
     let received = call.frames.count

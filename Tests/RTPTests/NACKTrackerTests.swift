@@ -23,8 +23,9 @@ import Testing
       tracker.received(number, isRepair: true, roundTripTime: nil, at: start + .milliseconds(time))
     }
 
-    func requests(at time: Int, limit: Int = 10) -> [UInt16] {
-      tracker.requests(at: start + .milliseconds(time), roundTripTime: .milliseconds(40), limit: limit)
+    func requests(at time: Int, roundTrip: Int = 40, limit: Int = 10) -> [UInt16] {
+      tracker.requests(
+        at: start + .milliseconds(time), roundTripTime: .milliseconds(roundTrip), limit: limit)
     }
 
     func discard(through number: Int64) { tracker.discard(through: number) }
@@ -58,6 +59,17 @@ import Testing
     subject.receive(5, at: 20)
     let deadline = subject.deadline ?? 0
     #expect(deadline > 28 && deadline < 32)
+  }
+
+  @Test func whereMuchIsLostRequestsComeInPairs() {
+    for number in 0..<100 as Range<Int64> where number % 10 != 5 { subject.receive(number, at: 0) }
+    _ = subject.requests(at: 0, limit: 100)
+    subject.discard(through: 99)
+    subject.receive(101, at: 0)
+    #expect(subject.requests(at: 0, roundTrip: 100) == [100])
+    #expect(subject.deadline == 20)
+    #expect(subject.requests(at: 20, roundTrip: 100) == [100])
+    #expect(subject.deadline == 125)
   }
 
   @Test func itGivesUp() {

@@ -90,6 +90,7 @@ struct AIMDRateControl {
   /// Begins with what is known to get through.
   mutating func begin(with bitrate: Double) {
     self.bitrate = min(max(bitrate, limits.lowerBound), limits.upperBound)
+    if let upper = capacity.upperBound, bitrate > upper { capacity.reset() }
   }
 
   /// What got through when queues grew, with its spread.

@@ -5,6 +5,8 @@ struct AcknowledgedBitrate {
   private static let window = 150.0
 
   private(set) var bitrate: Double?
+  /// Of the last window alone: it follows at once, and scatters.
+  private(set) var latest: Double?
   private var variance = 50.0
   private var windowStart: Double?
   private var bits = 0.0
@@ -28,6 +30,7 @@ struct AcknowledgedBitrate {
 
   /// - Parameter sample: kilobits per second.
   private mutating func update(sample: Double) {
+    latest = sample * 1000
     guard let bitrate else {
       self.bitrate = sample * 1000
       return

@@ -11,6 +11,7 @@ struct CongestionController: ~Copyable {
     var number: Int64 = -1
     var time = Instant.zero
     var size = 0
+    var isProbe = false
   }
 
   private var history = [SentPacket](repeating: SentPacket(), count: historySize)
@@ -18,6 +19,9 @@ struct CongestionController: ~Copyable {
   private var acknowledgedNumber: Int64 = 0
   private var delayBased: DelayBasedEstimator
   private var lossBased: LossBasedEstimator
+  private var probe = BandwidthProbe()
+  /// The last packet of the probe under way.
+  private var lastProbeNumber: Int64?
   private let limits: ClosedRange<Int>
   private var hasFeedback = false
   private var lastFeedback: Instant?
@@ -29,6 +33,9 @@ struct CongestionController: ~Copyable {
   private var unreported = 0
   /// So many without feedback are no pause of ours.
   private static let missedPackets = 20
+  /// Losses of what was sent before have been answered by a lower bitrate already: a queue that overflowed
+  /// goes on to be reported for a while.
+  private var answered = Instant(nanoseconds: .min)
   private var remoteEstimate: (bitrate: Int, at: Instant)?
   /// Nanoseconds of the receiver's clock.
   private var reference: (ticks: Int64, raw: Int32)?
@@ -46,13 +53,16 @@ struct CongestionController: ~Copyable {
   var loss: Double { lossBased.loss }
 
   /// Numbers a packet that leaves now.
-  mutating func packetSent(size: Int, at now: Instant) -> UInt16 {
+  ///
+  /// - Parameter isProbe: it is sent at the rate of a probe.
+  mutating func packetSent(size: Int, isProbe: Bool = false, at now: Instant) -> UInt16 {
     let number = nextNumber
     nextNumber += 1
     lastSent = now
     unreported += 1
     history[Int(number % Int64(Self.historySize))] = SentPacket(
-      number: number, time: now, size: size + Self.packetOverhead)
+      number: number, time: now, size: size + Self.packetOverhead, isProbe: isProbe)
+    if isProbe { lastProbeNumber = number }
     return UInt16(truncatingIfNeeded: number)
   }
 
@@ -74,32 +84,60 @@ struct CongestionController: ~Copyable {
       }
       let isNew = number > acknowledgedNumber
       acknowledgedNumber = max(acknowledgedNumber, number)
+      let index = Int(number % Int64(Self.historySize))
+      let packet = history[index]
+      let countsForLoss = packet.time >= answered
       guard let delta else {
-        if isNew {
+        if isNew, countsForLoss {
           (total, lost) = (total + 1, lost + 1)
-          outage.lost(sentAt: history[Int(number % Int64(Self.historySize))].time)
+          outage.lost(sentAt: packet.time)
         }
         continue
       }
       if outage.end() { (total, lost) = (total - outage.packets, lost - outage.packets) }
       outage = Outage()
       arrival &+= Int64(delta) * TransportFeedback.deltaTick.nanoseconds
-      let index = Int(number % Int64(Self.historySize))
-      let packet = history[index]
       guard packet.number == number else { continue }
       // Counted once, however often it is reported.
       history[index].number = -1
       if isNew {
-        total += 1
-      } else {
+        if countsForLoss { total += 1 }
+      } else if countsForLoss {
         lost -= 1
       }
-      delayBased.packetArrived(
-        sendTime: Double(packet.time.nanoseconds) / 1e6, arrivalTime: Double(arrival) / 1e6, size: packet.size
-      )
+      let (sendTime, arrivalTime) = (Double(packet.time.nanoseconds) / 1e6, Double(arrival) / 1e6)
+      delayBased.packetArrived(sendTime: sendTime, arrivalTime: arrivalTime, size: packet.size)
+      if packet.isProbe {
+        probe.packetArrived(sendTime: sendTime, arrivalTime: arrivalTime, size: packet.size)
+      }
     }
+    let before = delayBased.bitrate
     delayBased.update(roundTripTime: roundTripTime.estimate, at: now)
+    if delayBased.bitrate < 0.9 * before { answered = now }
+    evaluateProbe(at: now)
     updateLoss(total: total, lost: lost, roundTripTime: roundTripTime, at: now)
+  }
+
+  private mutating func evaluateProbe(at now: Instant) {
+    if delayBased.usage == .over { probe.congested(at: now) }
+    let isComplete = lastProbeNumber.map { acknowledgedNumber >= $0 } ?? false
+    guard let result = probe.result(bitrate: delayBased.bitrate, isComplete: isComplete, at: now) else {
+      return
+    }
+    lastProbeNumber = nil
+    delayBased.begin(with: result)
+    lossBased.begin(with: result)
+  }
+
+  /// The rate in bits per second at which some packets are to be sent now, to find out more; nil: none.
+  mutating func nextProbe(at now: Instant) -> Int? {
+    guard hasFeedback, silences == 0, delayBased.usage == .normal,
+      let rate = probe.next(
+        bitrate: Double(target), maximum: Double(limits.upperBound), acknowledged: delayBased.acknowledged,
+        loss: loss, at: now)
+    else { return nil }
+    lastProbeNumber = nil
+    return Int(rate)
   }
 
   /// A row of lost packets. A bottleneck always lets some through: a longer hole is a broken link, and
@@ -131,6 +169,15 @@ struct CongestionController: ~Copyable {
   mutating func advance(to now: Instant) {
     guard let deadline, deadline <= now else { return }
     silences += 1
+    updateTarget(at: now)
+  }
+
+  /// The peer speaks of what we send: the way there is open again, whatever has been missed before.
+  mutating func peerAnswered(at now: Instant) {
+    guard silences > 0 else { return }
+    silences = 0
+    lastFeedback = now
+    unreported = 0
     updateTarget(at: now)
   }
 

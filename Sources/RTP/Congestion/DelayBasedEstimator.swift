@@ -24,7 +24,11 @@ struct DelayBasedEstimator {
   }
 
   mutating func update(roundTripTime: Duration, at now: Instant) {
-    control.update(trend.usage, acknowledged: throughput.bitrate, roundTripTime: roundTripTime, at: now)
+    // What queues grow by is known from the last moment alone; the smoothed rate is still of before.
+    let acknowledged =
+      trend.usage == .over
+      ? [throughput.bitrate, throughput.latest].compactMap(\.self).min() : throughput.bitrate
+    control.update(trend.usage, acknowledged: acknowledged, roundTripTime: roundTripTime, at: now)
   }
 
   mutating func begin(with bitrate: Double) { control.begin(with: bitrate) }

@@ -85,6 +85,12 @@ struct LossBasedEstimator {
     lastUpdate = now
   }
 
+  /// A probe got through at this bitrate.
+  mutating func begin(with bitrate: Double) {
+    guard congestionLoss <= 0.02, bitrate > self.bitrate else { return }
+    self.bitrate = min(bitrate, limits.upperBound)
+  }
+
   private var congestionLoss: Double { max(0, (loss - inherentLoss) / (1 - inherentLoss)) }
 
   private mutating func decide(

@@ -10,6 +10,8 @@ struct RTPHeaderTemplate {
   private(set) var absoluteSendTimeOffset: Int?
   /// Offset of the 16-bit transport-wide sequence number in the packet.
   private(set) var transportSequenceNumberOffset: Int?
+  /// Offset of the two 12-bit delays in the packet.
+  private(set) var playoutDelayOffset: Int?
   private var audioLevelOffset: Int?
   private var bytes: [UInt8]
 
@@ -30,7 +32,7 @@ struct RTPHeaderTemplate {
       case .absoluteSendTime: elements.append((kind, id, [0, 0, 0]))
       case .transportSequenceNumber: elements.append((kind, id, [0, 0]))
       case .audioLevel: elements.append((kind, id, [0x7F]))
-      case .playoutDelay: break  // received only
+      case .playoutDelay: elements.append((kind, id, [0, 0x0F, 0xFF]))
       }
     }
     guard !elements.isEmpty else { return }
@@ -44,7 +46,8 @@ struct RTPHeaderTemplate {
       case .absoluteSendTime: absoluteSendTimeOffset = bytes.count
       case .transportSequenceNumber: transportSequenceNumberOffset = bytes.count
       case .audioLevel: audioLevelOffset = bytes.count
-      case .mid, .playoutDelay: break
+      case .playoutDelay: playoutDelayOffset = bytes.count
+      case .mid: break
       }
       bytes += value
     }

@@ -9,12 +9,19 @@ struct NACKTracker: ~Copyable {
     var nextRequest: Instant
     var firstRequest: Instant?
     var requests = 0
+    /// Of one or two requests.
+    var rounds = 0
+    /// The next request is the second of its round.
+    var isRepeated = false
   }
 
   private static let maximumMissing = 500
   /// After a longer hole a key frame is cheaper and comes sooner.
   private static let maximumGap: Int64 = 100
-  private static let maximumRequests = 10
+  private static let maximumRounds = 10
+  /// From this share of lost packets on, requests get lost so often that each is made twice.
+  private static let considerableLoss = 0.03
+  private static let repetition = Duration.milliseconds(20)
   private static let maximumAge = Duration.seconds(2)
   private static let maximumReorderTolerance = 0.03
   /// Requests for several packets travel together.
@@ -25,6 +32,8 @@ struct NACKTracker: ~Copyable {
   private var highest: Int64?
   /// How late overtaken packets came of late, in seconds: so long a gap may close by itself.
   private var reorderTolerance = 0.0
+  /// Share of the packets that did not come at first, over the last hundred or so.
+  private var loss = 0.0
   /// Packets given up since the last look: only a key frame can help.
   private(set) var hasGivenUp = false
   var isEmpty: Bool { missing.isEmpty }
@@ -52,6 +61,9 @@ struct NACKTracker: ~Copyable {
     if number > highest {
       self.highest = number
       reorderTolerance *= 0.9995
+      loss +=
+        (Double(number - highest - 1) / Double(number - highest) - loss) * 0.01
+        * Double(min(number - highest, 10))
       if number - highest > Self.maximumGap {
         missing.removeAll()
         hasGivenUp = true
@@ -109,21 +121,29 @@ struct NACKTracker: ~Copyable {
     var hasExpired = false
     for index in missing.indices where missing[index].nextRequest <= now + Self.granularity {
       guard missing[index].nextRequest <= now || !result.isEmpty else { continue }
-      guard missing[index].requests < Self.maximumRequests,
+      guard missing[index].rounds < Self.maximumRounds,
         now - missing[index].noticed < Self.maximumAge
       else {
-        missing[index].requests = .max
+        missing[index].rounds = .max
         hasExpired = true
         continue
       }
       if result.count == limit { break }
       if missing[index].firstRequest == nil { missing[index].firstRequest = now }
       missing[index].requests += 1
-      missing[index].nextRequest = now + max(.milliseconds(10), roundTripTime * 5 / 4)
+      let round = max(.milliseconds(10), roundTripTime * 5 / 4)
+      if loss > Self.considerableLoss, round > Self.repetition * 3, !missing[index].isRepeated {
+        missing[index].isRepeated = true
+        missing[index].nextRequest = now + Self.repetition
+      } else {
+        missing[index].nextRequest = now + (missing[index].isRepeated ? round - Self.repetition : round)
+        missing[index].isRepeated = false
+        missing[index].rounds += 1
+      }
       result.append(UInt16(truncatingIfNeeded: missing[index].number))
     }
     if hasExpired {
-      missing.removeAll { $0.requests == .max }
+      missing.removeAll { $0.rounds == .max }
       hasGivenUp = true
     }
     return result

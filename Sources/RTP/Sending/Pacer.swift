@@ -10,6 +10,8 @@ struct Pacer: ~Copyable {
     var size: Int
     var enqueued: Instant
     var isRetransmission = false
+    /// Sent only to see how it arrives.
+    var isProbe = false
   }
 
   enum Priority {
@@ -28,12 +30,22 @@ struct Pacer: ~Copyable {
   private var audio = FIFO<Entry>()
   private var retransmissions = FIFO<Entry>()
   private var video = FIFO<Entry>()
+  private var probe = FIFO<Entry>()
+  private var probeRate = 0
   private var queuedBytes = 0
   private var nextSend = Instant(nanoseconds: .min)
 
   init(rate: Int) { self.rate = rate }
 
   var videoCount: Int { video.count }
+  /// Everything leaves at the rate of a probe for now.
+  var isProbing: Bool { !probe.isEmpty }
+
+  /// Sends these at `rate` when nothing else waits, and what else there is meanwhile too.
+  mutating func probe(with entries: [Entry], rate: Int) {
+    probeRate = rate
+    for entry in entries { probe.append(entry) }
+  }
 
   mutating func enqueue(_ entry: Entry, _ priority: Priority) {
     switch priority {
@@ -52,6 +64,7 @@ struct Pacer: ~Copyable {
     audio.removeAll { $0.stream == stream }
     retransmissions.removeAll { $0.stream == stream }
     video.removeAll { $0.stream == stream }
+    probe.removeAll { $0.stream == stream }
     var bytes = 0
     retransmissions.forEach { bytes += $0.size }
     video.forEach { bytes += $0.size }
@@ -61,7 +74,7 @@ struct Pacer: ~Copyable {
   /// When `next` has something again; nil while nothing waits.
   var deadline: Instant? {
     if !audio.isEmpty { return .zero }
-    return retransmissions.isEmpty && video.isEmpty ? nil : nextSend
+    return retransmissions.isEmpty && video.isEmpty && probe.isEmpty ? nil : nextSend
   }
 
   /// The packet to send now.
@@ -70,15 +83,21 @@ struct Pacer: ~Copyable {
       charge(entry.size, at: now)
       return entry
     }
-    guard nextSend <= now, let entry = retransmissions.popFirst() ?? video.popFirst() else { return nil }
-    charge(entry.size, at: now)
-    queuedBytes -= entry.size
+    guard nextSend <= now else { return nil }
+    if let entry = retransmissions.popFirst() ?? video.popFirst() {
+      charge(entry.size, at: now)
+      queuedBytes -= entry.size
+      return entry
+    }
+    let entry = probe.popFirst()
+    if let entry { charge(entry.size, at: now) }
     return entry
   }
 
   private mutating func charge(_ bytes: Int, at now: Instant) {
     let bits = Double(bytes * 8)
-    let speed = max(Double(rate), Double(queuedBytes * 8) / Self.maximumQueueTime)
+    let speed = max(
+      Double(probe.isEmpty ? rate : max(rate, probeRate)), Double(queuedBytes * 8) / Self.maximumQueueTime)
     nextSend = max(nextSend, now - Self.burst) + .seconds(bits / max(1, speed))
   }
 }

@@ -34,6 +34,7 @@ extension RTPSession {
       case .pictureLossIndication(_, let media):
         guard let stream = sendStreams.first(where: { $0.configuration.ssrc == media }) else { break }
         stream.statistics.pliCount += 1
+        congestion.peerAnswered(at: now)
         stream.keyFrameRequests.request()
       case .fullIntraRequest(let request):
         for entry in request.entries {

@@ -41,16 +41,18 @@ extension RTPSession {
   ) {
     while let count = writeControl(at: now) { body(scratch, count, true) }
     guard !isClosed else { return }
-    while let entry = pacer.next(at: now) {
-      guard let stream = sendStream(entry.stream), let count = write(entry, of: stream, at: now) else {
-        continue
-      }
+    while true {
+      let isProbe = pacer.isProbing
+      guard let entry = pacer.next(at: now) else { break }
+      guard let stream = sendStream(entry.stream),
+        let count = write(entry, of: stream, isProbe: isProbe, at: now)
+      else { continue }
       body(scratch, count, false)
     }
   }
 
   /// Fills in what depends on the moment of sending.
-  private func write(_ entry: Pacer.Entry, of stream: SendStream, at now: Instant) -> Int? {
+  private func write(_ entry: Pacer.Entry, of stream: SendStream, isProbe: Bool, at now: Instant) -> Int? {
     let memory = UnsafeMutableRawBufferPointer(rebasing: scratch[0..<scratch.count - Self.tailroom])
     guard
       let count = stream.copy(
@@ -58,8 +60,8 @@ extension RTPSession {
     else { return nil }
     stream.statistics.totalPacketSendDelay += (now - entry.enqueued).seconds
     videoTarget.packetSent(
-      size: count, isAudio: stream.configuration.kind == .audio, isRetransmission: entry.isRetransmission,
-      at: now)
+      size: count, isAudio: stream.configuration.kind == .audio,
+      isRetransmission: entry.isRetransmission && !entry.isProbe, at: now)
     if let offset = stream.header.absoluteSendTimeOffset {
       // 6.18 fixed point of the wall clock's seconds.
       let time = UInt32(truncatingIfNeeded: ntpTime(at: now).value >> 14)
@@ -67,8 +69,14 @@ extension RTPSession {
       memory[offset + 1] = UInt8(truncatingIfNeeded: time >> 8)
       memory[offset + 2] = UInt8(truncatingIfNeeded: time)
     }
+    if let offset = stream.header.playoutDelayOffset {
+      let delays = repairDelay.extensionValue
+      memory[offset] = UInt8(truncatingIfNeeded: delays >> 16)
+      memory[offset + 1] = UInt8(truncatingIfNeeded: delays >> 8)
+      memory[offset + 2] = UInt8(truncatingIfNeeded: delays)
+    }
     if let offset = stream.header.transportSequenceNumberOffset, stream.configuration.transportCC {
-      let number = congestion.packetSent(size: count, at: now)
+      let number = congestion.packetSent(size: count, isProbe: isProbe, at: now)
       memory.storeBytes(of: number.bigEndian, toByteOffset: offset, as: UInt16.self)
       if stream.configuration.kind == .audio { stream.redundancy.packetSent(number) }
     }
@@ -90,20 +98,62 @@ extension RTPSession {
       retransmissions.spend(packet.count, rate: congestion.target / 2, at: now)
     else { return }
     stream.history.update(number) { $0.sent = nil }
-    pacer.enqueue(
-      Pacer.Entry(
-        stream: stream.id, sequenceNumber: number, size: packet.count, enqueued: now, isRetransmission: true),
-      .retransmission)
+    let entry = Pacer.Entry(
+      stream: stream.id, sequenceNumber: number, size: packet.count, enqueued: now, isRetransmission: true)
+    pacer.enqueue(entry, .retransmission)
+    // A round trip later it would be too late for the picture: where much is lost, the repair goes out twice.
+    // Not where queues overflow: more packets would be the last thing they need.
+    guard congestion.loss > Self.considerableLoss, stream.rtxHeader != nil, !roundTripTime.isInflated,
+      retransmissions.spend(packet.count, rate: congestion.target / 2, at: now)
+    else { return }
+    pacer.enqueue(entry, .retransmission)
   }
+
+  private static let considerableLoss = 0.03
 
   /// Tells pacer and encoders what congestion control decided.
   func applyTarget(at now: Instant) {
     pacer.rate = congestion.target * 5 / 2
+    repairDelay.update(loss: congestion.loss, roundTripTime: roundTripTime.estimate, at: now)
     if videoTarget.update(total: congestion.target, at: now) {
       for stream in sendStreams where stream.configuration.kind == .video {
         stream.statistics.targetBitrate = videoTarget.bitrate
       }
       events.append(.targetBitrate(bitsPerSecond: videoTarget.bitrate))
     }
+    startProbe(at: now)
+  }
+
+  /// Sends some of the last pictures' packets once more, as retransmissions that nobody asked for: the other
+  /// side measures how they arrive, and may even need one of them.
+  private func startProbe(at now: Instant) {
+    guard !pacer.isProbing,
+      let stream = sendStreams.first(where: { $0.configuration.transportCC && $0.rtxHeader != nil }),
+      let rate = congestion.nextProbe(at: now)
+    else { return }
+    var recent: [Pacer.Entry] = []
+    var number = stream.nextSequenceNumber - 1
+    while recent.count < 30, number > stream.nextSequenceNumber - 60,
+      let packet = stream.history.packet(number)
+    {
+      if stream.history.metadata(number)?.sent != nil {
+        recent.append(
+          Pacer.Entry(
+            stream: stream.id, sequenceNumber: number, size: packet.count, enqueued: now,
+            isRetransmission: true, isProbe: true))
+      }
+      number -= 1
+    }
+    recent.sort { $0.size > $1.size }
+    let needed = max(Int(Double(rate) / 8 * BandwidthProbe.duration), BandwidthProbe.minimumPackets * 400)
+    var entries: [Pacer.Entry] = []
+    var size = 0
+    while !recent.isEmpty, size < needed || entries.count < BandwidthProbe.minimumPackets, entries.count < 60
+    {
+      let entry = recent[entries.count % min(recent.count, 10)]
+      entries.append(entry)
+      size += entry.size
+    }
+    pacer.probe(with: entries, rate: rate)
   }
 }

@@ -46,6 +46,7 @@ package final class RTPSession {
   var arrivals = TransportFeedbackRecorder()
   var lipSync = LipSync()
   var sentLoss = SentLoss()
+  var repairDelay = RepairDelay()
   var reports = ReportSchedule()
   var goodbyes: [UInt32] = []
   var roundTripTime = RoundTripTime()
