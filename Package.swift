@@ -10,11 +10,14 @@ func library(_ name: String, pkgConfig: String? = nil, apt: String? = nil) -> Ta
 }
 
 /// A Swift module with its test target of the same name.
-func module(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> [Target] {
+func module(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = [],
+  testing: [Target.Dependency] = []
+) -> [Target] {
   [
     .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings),
     .testTarget(
-      name: "\(name)Tests", dependencies: [.target(name: name), "TestSupport"],
+      name: "\(name)Tests", dependencies: [.target(name: name), "TestSupport"] + testing,
       resources: [.copy("Fixtures")], swiftSettings: settings),
   ]
 }
@@ -50,7 +53,9 @@ let modules: [Target] =
     resources: [.embedInCode("Resources")])
   + module("CommandLineKit", ["Base"])
   + module("Terminal", ["Base", "Codecs", "MediaIO", "CChafa", "CLinux"])
-  + module("Participant", ["Base", "MediaIO", "OpenTokProtocol", "OTKit", "CLinux"])
+  + module(
+    "Participant", ["Base", "MediaIO", "OpenTokProtocol", "OTKit", "CLinux"],
+    testing: ["Base", "OTKit", "OpenTokProtocol", "SessionServer"])
 
 /// Built by `scripts/fuzz` only: it needs libFuzzer's `main`.
 let fuzzing: [Target] =

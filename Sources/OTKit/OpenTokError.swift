@@ -59,6 +59,8 @@ public enum OpenTokError: Error, Sendable, Hashable {
   case notConnected
   case alreadyConnected
   case connectionLost(detail: String)
+  /// The server is there, but has given this connection up: it may be made anew.
+  case connectionForgotten
   case forceDisconnected
 
   // MARK: Streams

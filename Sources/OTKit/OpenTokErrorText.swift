@@ -156,6 +156,11 @@ extension OpenTokError {
       Text(
         1006, "CONNECT_FAILED", "the connection to the session was lost" + OpenTokError.because(detail),
         "check the network, then connect again", .unreachable)
+    case .connectionForgotten:
+      Text(
+        1006, "CONNECT_FAILED",
+        "the connection to the session was away for too long: the server has given it up",
+        "connect again", .unreachable)
     case .forceDisconnected:
       Text(1006, "CONNECT_FAILED", "a moderator or the server ended this connection", nil, .refused)
     case .invalidParameter(let detail):

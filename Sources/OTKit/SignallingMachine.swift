@@ -218,7 +218,7 @@ package struct SignallingMachine {
       }
       reconnect(at: now)
     case .reconnecting(let since, _):
-      guard ![1003, 1011].contains(code) else { return lose("the server no longer knows this connection") }
+      guard ![1003, 1011].contains(code) else { return lose(.connectionForgotten) }
       retry(since: since, at: now, nil)
     case .idle, .ended:
       break
@@ -369,7 +369,10 @@ package struct SignallingMachine {
   }
 
   private mutating func lose(_ detail: String) {
-    let error = OpenTokError.connectionLost(detail: detail)
+    lose(.connectionLost(detail: detail))
+  }
+
+  private mutating func lose(_ error: OpenTokError) {
     finish(.disconnected(reason: RaptorReason.networkDisconnected, error), failure: error)
   }
 

@@ -25,10 +25,16 @@ package actor Participant {
   }
 
   /// Gives the place to draw to: our own picture for nil, else that of a stream.
+  package typealias Renewal = @Sendable () async throws(OpenTokError) -> Credentials
   package typealias Renderers = @Sendable (_ streamID: String?) -> (any VideoRenderer)?
 
-  let session: Session
-  private let token: String
+  var session: Session
+  var credentials: Credentials
+  let configuration: Session.Configuration
+  /// Asks the app server for credentials again.
+  let renew: Renewal?
+  /// Since the Unix epoch.
+  let seconds: @Sendable () -> Int64
   package nonisolated let publisher: Publisher?
   let options: Options
   private let renderers: Renderers
@@ -37,21 +43,30 @@ package actor Participant {
   var plan: SubscriptionPlan
   var subscribers: [String: Subscriber] = [:]
   var subscriberAudio: Bool
-  private var ending: Result<Void, OpenTokError>?
+  private(set) var ending: Result<Void, OpenTokError>?
   private var hasEntered = false
+  /// The server has given our connection up while we were away.
+  var isForgotten = false
   /// How the session ended, if it did. While it is being entered, `connect` tells better why.
   private var sessionEnding: Result<Void, OpenTokError>?
   private var waiting: CheckedContinuation<Void, Never>?
   private var waitingForEntry: [CheckedContinuation<Void, Never>] = []
 
-  /// - Parameter observer: gets every event, in order; must not block.
+  /// - Parameters:
+  ///   - renew: for when the session has to be entered anew and the token has expired.
+  ///   - observer: gets every event, in order; must not block.
   package init(
     credentials: Credentials, configuration: Session.Configuration, publisher: Publisher?, options: Options,
+    renew: Renewal? = nil,
+    seconds: @escaping @Sendable () -> Int64 = { WallClock.microseconds() / 1_000_000 },
     renderers: @escaping Renderers,
     observer: @escaping @Sendable (ParticipantEvent) -> Void
   ) {
     session = Session(credentials, configuration: configuration)
-    token = credentials.token
+    self.credentials = credentials
+    self.configuration = configuration
+    self.renew = renew
+    self.seconds = seconds
     self.publisher = publisher
     self.options = options
     self.renderers = renderers
@@ -106,7 +121,7 @@ package actor Participant {
 
   private func enter() async throws(OpenTokError) {
     guard ending == nil else { return }
-    let entering = Task { [token] () async -> Result<Void, OpenTokError> in
+    let entering = Task { [token = credentials.token] () async -> Result<Void, OpenTokError> in
       do throws(OpenTokError) {
         try await session.connect(token: token)
         return .success(())
@@ -166,6 +181,11 @@ package actor Participant {
   // MARK: The session's events
 
   private func follow() async {
+    repeat { await followSession() } while await rejoin()
+    sessionEnded(.success(()))
+  }
+
+  private func followSession() async {
     for await event in session.events {
       emit(.session(event))
       switch event {
@@ -180,15 +200,16 @@ package actor Participant {
         // Given up, if it was not we who ended it.
         if subscribers.removeValue(forKey: id) != nil { carryOut(plan.failed(id)) }
       case .publisherMuted: emit(.micChanged(false))
+      case .sessionDisconnected(_, .connectionForgotten) where hasEntered:
+        isForgotten = true
       case .sessionDisconnected(_, let error):
         sessionEnded(error.map { .failure($0) } ?? .success(()))
       default: break
       }
     }
-    sessionEnded(.success(()))
   }
 
-  private func sessionEnded(_ result: Result<Void, OpenTokError>) {
+  func sessionEnded(_ result: Result<Void, OpenTokError>) {
     sessionEnding = sessionEnding ?? result
     if hasEntered { finish(result) }
   }

@@ -75,7 +75,7 @@ struct ConnectCommand {
     configuration.start = ProcessClock.start
     let participant = Participant(
       credentials: source.credentials, configuration: configuration, publisher: options.publisher,
-      options: options.participant, renderers: { console.renderer(for: $0) }
+      options: options.participant, renew: source.renew, renderers: { console.renderer(for: $0) }
     ) { event in
       events?.write(event.json(at: WallClock.microseconds()))
       console.show(event)

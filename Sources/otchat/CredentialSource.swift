@@ -1,6 +1,7 @@
 import CommandLineKit
 import Foundation
 import OTKit
+import Participant
 import SessionServer
 
 /// Where a session's credentials come from: flags, an app server, or a server of our own.
@@ -10,6 +11,8 @@ struct CredentialSource {
   let page: String?
   /// The server in this process, if it was started for this call.
   let embedded: SessionServer?
+  /// Asks for credentials again; nil where there is nobody to ask.
+  var renew: Participant.Renewal?
 
   private static let standardPort = 8080
 
@@ -40,14 +43,19 @@ struct CredentialSource {
   private static func fetch(
     from server: String, _ arguments: Arguments, embedded: SessionServer? = nil
   ) async throws -> CredentialSource {
-    var credentials = try await Credentials.fetch(
-      from: server, room: arguments.text("room"), trust: ConnectOptions.trust(arguments),
-      timeout: ConnectOptions.timeout(arguments))
-    credentials.apiURL = arguments.text("api-url") ?? credentials.apiURL
+    let (room, apiURL) = (arguments.text("room"), arguments.text("api-url"))
+    let (trust, timeout) = (ConnectOptions.trust(arguments), ConnectOptions.timeout(arguments))
+    let renew: Participant.Renewal = { () async throws(OpenTokError) -> Credentials in
+      var credentials = try await Credentials.fetch(from: server, room: room, trust: trust, timeout: timeout)
+      credentials.apiURL = apiURL ?? credentials.apiURL
+      return credentials
+    }
+    let credentials = try await renew()
     // An otchat server's page is where its API is.
     let isOurs = credentials.apiURL.map { server.hasPrefix($0) } ?? false
     return CredentialSource(
-      credentials: credentials, page: isOurs ? page(credentials.apiURL, arguments) : nil, embedded: embedded)
+      credentials: credentials, page: isOurs ? page(credentials.apiURL, arguments) : nil, embedded: embedded,
+      renew: renew)
   }
 
   /// The server that answers on the standard port if it is an otchat, else one of our own.

@@ -444,8 +444,7 @@ extension SignallingEvent {
       rig.drain() == [
         .event(
           .disconnected(
-            reason: "networkDisconnected",
-            .connectionLost(detail: "the server no longer knows this connection")))
+            reason: "networkDisconnected", .connectionForgotten))
       ])
   }
 

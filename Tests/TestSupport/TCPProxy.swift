@@ -2,8 +2,8 @@ import Base
 import Glibc
 
 /// A TCP proxy on loopback whose connections can be cut, and that can turn new ones away.
-final class TCPProxy: Sendable {
-  let port: Int
+package final class TCPProxy: Sendable {
+  package let port: Int
   private let listener: Int32
   private let target: Int
 
@@ -15,9 +15,9 @@ final class TCPProxy: Sendable {
 
   private let state = Lock(State())
 
-  var accepted: Int { state.withLock { $0.accepted } }
+  package var accepted: Int { state.withLock { $0.accepted } }
 
-  init(to target: Int) throws {
+  package init(to target: Int) throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = Self.loopback(0)
     var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -39,18 +39,18 @@ final class TCPProxy: Sendable {
     }
   }
 
-  struct Failure: Error {}
+  package struct Failure: Error {}
 
   /// Resets all connections.
-  func cut() {
+  package func cut() {
     state.withLock { state in
       for descriptor in state.open { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
   }
 
-  func refuse(_ refuses: Bool) { state.withLock { $0.refuses = refuses } }
+  package func refuse(_ refuses: Bool) { state.withLock { $0.refuses = refuses } }
 
-  func stop() {
+  package func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
     cut()
   }

@@ -1,0 +1,59 @@
+import OTKit
+
+/// Entering the session anew, when the server has given our connection up while we were away.
+extension Participant {
+  private static let attempts = 5
+  private static let pause: Duration = .seconds(2)
+
+  /// - Returns: whether there is a new session to follow, which knows nothing of the one before.
+  func rejoin() async -> Bool {
+    guard isForgotten, ending == nil else { return false }
+    isForgotten = false
+    emit(.warning("the server has given our connection up; joining the session again"))
+    var failure = OpenTokError.connectionForgotten
+    for attempt in 1...Self.attempts {
+      guard ending == nil else { return false }
+      do throws(OpenTokError) {
+        try await enterAnew()
+        return true
+      } catch {
+        failure = error
+        // What cannot get better is told at once.
+        guard error.exitCode == .unreachable || error.exitCode == .temporaryFailure else { break }
+        if attempt < Self.attempts { try? await Task.sleep(for: Self.pause) }
+      }
+    }
+    sessionEnded(.failure(failure))
+    return false
+  }
+
+  private func enterAnew() async throws(OpenTokError) {
+    try await refreshCredentials()
+    let next = Session(credentials, configuration: configuration)
+    session = next
+    subscribers = [:]
+    plan = SubscriptionPlan(options.subscribe)
+    try await next.connect(token: credentials.token)
+    guard let publisher else { return }
+    // The session's events, publishing's among them, are read only after this returns.
+    Task {
+      do throws(OpenTokError) {
+        try await next.publish(publisher)
+      } catch {
+        sessionEnded(.failure(error))
+      }
+    }
+  }
+
+  /// A token that has expired is replaced by a fresh one, where there is somebody to ask.
+  private func refreshCredentials() async throws(OpenTokError) {
+    guard let renew else { return }
+    do throws(OpenTokError) {
+      try credentials.inspect(now: seconds())
+    } catch {
+      guard case .tokenExpired = error else { throw error }
+      credentials = try await renew()
+      emit(.warning("the token had expired; the app server has given a fresh one"))
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Base
+import OTKit
+import OpenTokProtocol
+import SessionServer
+import TestSupport
+import Testing
+
+@testable import Participant
+
+/// What was seen and done, from any thread.
+private final class Record: Sendable {
+  let events = Lock<[ParticipantEvent]>([])
+  let renewals = Lock(0)
+  let result = Lock<Result<Void, OpenTokError>?>(nil)
+  /// Connections that the server has given up.
+  let forgotten = Lock(0)
+
+  var names: [String] { events.withLock { $0.map(\.name) } }
+  func count(_ name: String) -> Int { names.count { $0 == name } }
+}
+
+@Suite(.serialized) struct RejoiningTests {
+  private func server(_ record: Record) async throws -> SessionServer {
+    var configuration = SessionServer.Configuration()
+    configuration.port = 0
+    configuration.stateDirectory = nil
+    configuration.gracePeriod = .milliseconds(100)
+    return try await SessionServer.start(configuration) { event in
+      if case .room(.connectionDestroyed) = event { record.forgotten.withLock { $0 += 1 } }
+    }
+  }
+
+  /// - Parameter age: how much later than it is the participant believes it to be when it comes back.
+  private func participant(
+    _ server: SessionServer, _ proxy: TCPProxy, _ record: Record, age: Int64
+  ) async throws -> Participant {
+    let fetch: Participant.Renewal = { () async throws(OpenTokError) -> Credentials in
+      var credentials = try await Credentials.fetch(from: server.url)
+      credentials.apiURL = "http://127.0.0.1:\(proxy.port)"
+      return credentials
+    }
+    let publisher = try Publisher(
+      .init(name: "guest", videoSources: ["black"], audioSource: "silence", width: 160, height: 120))
+    return Participant(
+      credentials: try await fetch(), configuration: .init(), publisher: publisher, options: .init(),
+      renew: { () async throws(OpenTokError) -> Credentials in
+        record.renewals.withLock { $0 += 1 }
+        return try await fetch()
+      }, seconds: { WallClock.microseconds() / 1_000_000 + age }, renderers: { _ in nil }
+    ) { event in record.events.withLock { $0.append(event) } }
+  }
+
+  @Test(.timeLimit(.minutes(3)), arguments: [(0, 0), (100 * 24 * 3600, 1)] as [(Int64, Int)])
+  func aForgottenConnectionIsMadeAnew(_ age: Int64, _ renewals: Int) async throws {
+    let record = Record()
+    let server = try await server(record)
+    let proxy = try TCPProxy(to: server.port)
+    let guest = try await participant(server, proxy, record, age: age)
+    Task {
+      do throws(OpenTokError) {
+        try await guest.run()
+        record.result.withLock { $0 = .success(()) }
+      } catch {
+        record.result.withLock { $0 = .failure(error) }
+      }
+    }
+    try await eventually("published", state: { "\(record.names)" }) {
+      record.count("publisherStreamCreated") == 1
+    }
+    // Away for longer than the server keeps a connection.
+    proxy.refuse(true)
+    proxy.cut()
+    try await eventually("forgotten") { record.forgotten.withLock { $0 } == 1 }
+    proxy.refuse(false)
+    try await eventually("published again", state: { "\(record.names)" }) {
+      record.count("publisherStreamCreated") == 2
+    }
+    #expect(record.count("sessionReconnecting") == 1)
+    #expect(record.count("sessionReconnected") == 0)
+    #expect(record.count("sessionDisconnected") == 1)
+    #expect(record.count("sessionConnected") == 2)
+    #expect(record.renewals.withLock { $0 } == renewals)
+    #expect(record.result.withLock { $0 == nil })
+    await guest.leave()
+    try await eventually("left") { record.result.withLock { $0 != nil } }
+    #expect(throws: Never.self) { try record.result.withLock { $0 }?.get() }
+    proxy.stop()
+    await server.stop()
+  }
+}
