@@ -353,10 +353,17 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
       return call.publisher.iceStates.last == .disconnected && publisher.statistics().packetsSent == before
     }
     #expect(publisher.statistics().dropped[.notSent] > 0)
-    try publisher.setAnswer(try subscriber.answer(toOffer: try publisher.restartICE(.silence)))
-    try await eventually("new path", state: { call.state }) { publisher.nextICE == nil }
-    publisher.send(picture(0, isKeyFrame: true))
-    try await eventually("media") { call.subscriber.video.count == 1 }
+    var restarts = 0
+    try await eventually("media after a restart", state: { call.state }) {
+      // On a machine with too much to do the new path may get as silent as the first.
+      if publisher.nextICE == nil, call.publisher.iceStates.last == .disconnected {
+        try publisher.setAnswer(try subscriber.answer(toOffer: try publisher.restartICE(.silence)))
+        restarts += 1
+      }
+      publisher.send(picture(0, isKeyFrame: true))
+      return !call.subscriber.video.isEmpty
+    }
+    #expect(restarts > 0)
     call.close()
   }
 
@@ -468,6 +475,7 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
     subscriber.connection?.close()
     try await eventually("goodbye") { packets > 0 }
     server.close()
+    secure = nil
   }
 
   private static var random = SeededGenerator(seed: 9)
