@@ -31,8 +31,8 @@ private final class Pair {
   ) throws -> ICETransport {
     try ICETransport(
       configuration: configuration, isControlling: isControlling,
-      events: { [weak self] event in
-        guard let self else { return }
+      events: { [weak self, weak end, weak other] event in
+        guard let self, let end, let other else { return }
         switch event {
         case .candidate(let candidate):
           end.candidates.append(candidate)
@@ -41,7 +41,7 @@ private final class Pair {
         case .stateChanged(let state): end.states.append(state)
         case .selectedPair(let local, let remote): end.pair = (local, remote)
         }
-      }, received: { datagram, _ in end.datagrams.append(Array(datagram)) })
+      }, received: { [weak end] datagram, _ in end?.datagrams.append(Array(datagram)) })
   }
 
   func add(_ text: String, to end: End) {

@@ -39,7 +39,11 @@ final class PseudoTerminal {
     let path = Bundle.module.bundleURL.deletingLastPathComponent().appending(path: "terminal-probe").path
     var words = ([path] + arguments).map { strdup($0) } + [nil]
     var variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-    defer { for word in words + variables { free(word) } }
+    defer {
+      for word in words + variables { free(word) }
+      posix_spawnattr_destroy(&attributes)
+      posix_spawn_file_actions_destroy(&actions)
+    }
     var process: pid_t = 0
     let status = posix_spawn(&process, path, &actions, &attributes, &words, &variables)
     self.process = process
