@@ -48,10 +48,11 @@ def connect(server, *arguments):
     return Otchat([OTCHAT, "connect", "--server", server.url, *MEDIA, *arguments])
 
 
-def window(participant):
-    """Two stats events, SECONDS apart."""
-    first = participant.stats(lambda s: True, "a first look")
-    return first, participant.stats(lambda s: s["time"] - first["time"] >= SECONDS, "a later look", SECONDS + 10)
+def windows(*participants):
+    """Two stats events of each, SECONDS apart."""
+    first = [p.stats(lambda s: True, "a first look") for p in participants]
+    return [(f, p.stats(lambda s: s["time"] - f["time"] >= SECONDS, "a later look", SECONDS + 10))
+            for f, p in zip(first, participants)]
 
 
 def rate(first, last, counter):
@@ -69,9 +70,11 @@ def call():
             connect(server, "--no-publish") as receiver:
         receiver.event("firstVideoFrame", 20)
         # Once the estimate has grown to the maximum.
-        receiver.stats(lambda s: subscriber(s, "video")["framesPerSecond"] >= 29, "a steady picture", 20)
+        receiver.stats(
+            lambda s: subscriber(s, "video")["framesPerSecond"] >= 29 and subscriber(s, "video")["frameWidth"] == 640,
+            "a steady picture", 30)
         time.sleep(3)
-        received, sent = window(receiver), window(sender)
+        sent, received = windows(sender, receiver)
         used = [rate(*stats, lambda s: s["process"]["cpuSeconds"]) for stats in (sent, received)]
         bitrate = 8 * rate(*received, lambda s: subscriber(s, "video")["bytesReceived"])
         return used, bitrate, subscriber(received[1], "video")["endToEndLatency"]
@@ -107,7 +110,7 @@ def costs():
 def memory():
     with Server(OTCHAT) as server, connect(server) as one, connect(server, "--name", "other"):
         one.event("firstVideoFrame", 20)
-        window(one)
+        windows(one)
         peak = int(next(line.split()[1] for line in open(f"/proc/{one.process.pid}/status") if line.startswith("VmHWM"))) / 1024
         row("peak RSS of a 1:1 call without UI", peak, 60, "MiB")
 
