@@ -209,6 +209,32 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
     #expect(receivers[5].statistics.audioLevel > -20, "levels are measured in front of mute")
   }
 
+  @Test func everySecondTickHasItsSoundAlready() throws {
+    var mixer = AudioMixer(nil)
+    let idle = mixer.isAhead
+    #expect(idle, "nobody to decode for")
+    let receiver = AudioReceiver(offset: nil)
+    var sender = try AudioSender(OpusEncoder.Configuration())
+    try sender.setSource(ToneSource(hertz: 300), at: .zero)
+    var ahead: [Bool] = []
+    for tick in 0..<200 {
+      let now = Instant(nanoseconds: Int64(tick) * 10_000_000)
+      sender.tick(at: now) { packet in
+        receiver.push(
+          ReceivedAudioPacket(
+            bytes: packet.bytes, sequenceNumber: Int64(tick / 2), timestamp: Int64(packet.timestamp),
+            arrival: now))
+      }
+      mixer.tick(at: now, [receiver], muted: false)
+      ahead.append(mixer.isAhead)
+    }
+    // While the delay settles, sound is stretched.
+    #expect((45...55).contains(ahead.suffix(100).count { $0 }))
+    mixer.tick(at: Instant(nanoseconds: 2_000_000_000), [], muted: false)
+    let idleAgain = mixer.isAhead
+    #expect(idleAgain)
+  }
+
   @Test func engineCarriesSoundInRealTime() async throws {
     let path = "/tmp/otchat-engine-\(getpid()).wav"
     defer { unlink(path) }
