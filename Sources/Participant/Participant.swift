@@ -20,6 +20,8 @@ package actor Participant {
     package var until: String?
     /// Between `stats` events.
     package var statisticsInterval: Duration?
+    /// Ends the stay early when all are decided.
+    package var expectations: [Expectation] = []
 
     package init() {}
   }
@@ -47,6 +49,9 @@ package actor Participant {
   private var hasEntered = false
   /// The server has given our connection up while we were away.
   var isForgotten = false
+  private var monitor: ExpectationMonitor
+  /// What came of `Options.expectations`; there when `run` has returned.
+  package private(set) var expectationResults: [ExpectationMonitor.Result] = []
   /// How the session ended, if it did. While it is being entered, `connect` tells better why.
   private var sessionEnding: Result<Void, OpenTokError>?
   private var waiting: CheckedContinuation<Void, Never>?
@@ -72,6 +77,7 @@ package actor Participant {
     self.renderers = renderers
     self.observer = observer
     plan = SubscriptionPlan(options.subscribe)
+    monitor = ExpectationMonitor(options.expectations)
     subscriberAudio = options.subscriberAudio
   }
 
@@ -91,9 +97,15 @@ package actor Participant {
       // A session that was never entered has no last event.
       if await !session.isConnected { events.cancel() }
     }
-    if await session.isConnected, options.statisticsInterval != nil { emit(.stats(await statistics())) }
+    if await session.isConnected {
+      let last = await statistics()
+      if options.statisticsInterval != nil { emit(.stats(last)) }
+      sample(last)
+    }
     await session.disconnect()
     await events.value
+    expectationResults = monitor.end(at: MonotonicClock.now())
+    for result in expectationResults { observer(.expectation(result)) }
     try ending?.get()
   }
 
@@ -115,6 +127,15 @@ package actor Participant {
     assert(ParticipantEvent.names.contains(event.name))
     observer(event)
     if event.name == options.until { leave() }
+    guard !options.expectations.isEmpty else { return }
+    monitor.received(event, at: MonotonicClock.now())
+    if monitor.isDecided { leave() }
+  }
+
+  private func sample(_ statistics: ParticipantStatistics) {
+    guard !options.expectations.isEmpty else { return }
+    monitor.sampled(.object(statistics.json), at: MonotonicClock.now())
+    if monitor.isDecided { leave() }
   }
 
   // MARK: Entering
@@ -151,6 +172,12 @@ package actor Participant {
         Task {
           guard (try? await Task.sleep(for: duration)) != nil else { return }
           leave()
+        })
+    }
+    if !options.expectations.isEmpty {
+      timers.append(
+        Task {
+          while (try? await Task.sleep(for: .seconds(1))) != nil { sample(await statistics()) }
         })
     }
     if let interval = options.statisticsInterval {

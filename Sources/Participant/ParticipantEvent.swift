@@ -11,6 +11,7 @@ package enum ParticipantEvent: Sendable {
   /// Credentials are there and the server is known.
   case connecting(apiURL: String?)
   case stats(ParticipantStatistics)
+  case expectation(ExpectationMonitor.Result)
   case warning(String)
   case error(OpenTokError)
   /// Something the user asked for that cannot be done.
@@ -24,7 +25,8 @@ extension ParticipantEvent {
   /// Every name there is.
   package static let names = [
     "archiveStarted", "archiveStopped", "cameraChanged", "connecting", "connectionCreated",
-    "connectionDestroyed", "error", "firstAudioFrame", "firstVideoFrame", "iceStateChanged", "micChanged",
+    "connectionDestroyed", "error", "expectation", "firstAudioFrame", "firstVideoFrame", "iceStateChanged",
+    "micChanged",
     "muteForced", "publisherMuted", "publisherStreamCreated", "publisherStreamDestroyed", "sessionConnected",
     "sessionDisconnected", "sessionReconnected", "sessionReconnecting", "signal", "stats", "streamCreated",
     "streamDestroyed", "streamPropertyChanged", "subscriberAudioChanged", "subscriberConnected",
@@ -50,6 +52,15 @@ extension ParticipantEvent {
       ("cameraChanged", source.map { ["value": .bool(on), "source": .string($0)] } ?? ["value": .bool(on)])
     case .connecting(let url): ("connecting", ["apiUrl": url.map(JSON.string) ?? .null])
     case .stats(let statistics): ("stats", statistics.json)
+    case .expectation(let result):
+      (
+        "expectation",
+        [
+          "expr": .string(result.text), "passed": .bool(result.passed),
+          "actual": result.actual.map { .number($0) } ?? .null,
+          "reason": result.reason.map { .string($0) } ?? .null,
+        ]
+      )
     case .warning(let message): ("warning", ["message": .string(message)])
     case .error(let error): error.record
     case .refused(let message):

@@ -1,5 +1,6 @@
 import Foundation
 import OTKit
+import Participant
 
 /// How a call ends, and with which exit code: the first request counts.
 actor CallExit {
@@ -10,6 +11,8 @@ actor CallExit {
     case outputFailed(errno: Int32)
   }
 
+  /// What came of the `--expect`s.
+  private(set) var expectations: [ExpectationMonitor.Result] = []
   private var request: Request?
   private var leave: (@Sendable () async -> Void)?
   private var continuation: CheckedContinuation<Result<Void, any Error>, Never>?
@@ -19,6 +22,8 @@ actor CallExit {
     self.leave = leave
     if request != nil { await leave() }
   }
+
+  func keep(_ expectations: [ExpectationMonitor.Result]) { self.expectations = expectations }
 
   func request(_ request: Request) async {
     guard self.request == nil else {

@@ -180,9 +180,10 @@ extension Commands {
       "leave when the event comes, by its name in --events: signal, streamDestroyed, …"),
     Flag(
       "expect", .text("EXPR"), repeatable: true, configurable: false, group: Group.script,
-      availability: .notYet,
-      "check when leaving, and exit with 1 if it does not hold: 'subscriber.video.framesPerSecond >= 15', "
-        + "'event signal within 5s'"),
+      "check a figure of stats when leaving, or an event, and exit with 1 if it does not hold: "
+        + "'subscriber.video.framesPerSecond >= 15', 'event signal within 5s', "
+        + "'subscriber.audio.audioLevel > -40 for 3s', 'p95(subscriber.video.endToEndLatency) <= 200'; "
+        + "leaves early when all is decided"),
     Flag(
       "events", .file("FILE"), group: Group.script,
       "write events as JSON Lines; - is standard output, without a picture there"),
@@ -190,7 +191,7 @@ extension Commands {
       "stats", .number("SECONDS", 0.1...3600), group: Group.script,
       "a stats event each so often, and a last one on leaving"),
     Flag(
-      "junit", .file("FILE"), configurable: false, group: Group.script, availability: .notYet,
+      "junit", .file("FILE"), configurable: false, group: Group.script,
       "write the results of --expect as a JUnit report"),
     Flag(
       "count", .integer("N", 1...1000), configurable: false, group: Group.script, availability: .notYet,

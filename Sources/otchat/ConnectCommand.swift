@@ -42,11 +42,20 @@ struct ConnectCommand {
         Task { await exit.request(number == EPIPE ? .outputClosed : .outputFailed(errno: number)) }
       }
     }
+    let junit = try arguments.text("junit").map { try EventOutput.open($0) }
     let result = await withCheckedContinuation { continuation in
       Task { await exit.finish(continuation) { await call(events, exit) } }
     }
     events?.close()
+    let report = ExpectationReport(results: await exit.expectations)
+    report.show(isQuiet: arguments.boolean("quiet"), environment: ProcessInfo.processInfo.environment)
+    if let junit {
+      let seconds = (MonotonicClock.now() - ProcessClock.start).seconds
+      try FileHandle(fileDescriptor: junit, closeOnDealloc: true)
+        .write(contentsOf: Data(report.junit(seconds: seconds).utf8))
+    }
     try await exit.report(result)
+    try report.check()
   }
 
   /// The whole call. Returns when it is over and everything is as it was.
@@ -103,12 +112,15 @@ struct ConnectCommand {
       figures.cancel()
       console.stop()
     }
+    let outcome: Result<Void, any Error>
     do {
       try await participant.run()
-      return .success(())
+      outcome = .success(())
     } catch {
-      return .failure(error)
+      outcome = .failure(error)
     }
+    await exit.keep(await participant.expectationResults)
+    return outcome
   }
 
   private func makeConsole(

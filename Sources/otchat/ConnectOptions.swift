@@ -92,6 +92,15 @@ struct ConnectOptions {
         hint: near.map { "did you mean '\($0)'?" }
           ?? "one of: \(ParticipantEvent.names.joined(separator: ", "))")
     }
+    options.expectations = try arguments.texts("expect").map { text in
+      do throws(ExpectationError) {
+        return try Expectation(parsing: text)
+      } catch {
+        throw Failure(
+          .usage, "--expect: '\(text)': \(error.message) (character \(error.position))",
+          hint: "for example 'subscriber.video.framesPerSecond >= 15' or 'event signal within 5s'")
+      }
+    }
     options.statisticsInterval = arguments.number("stats").map { .seconds($0) }
     return options
   }

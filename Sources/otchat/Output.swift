@@ -16,6 +16,9 @@ enum Output {
   /// To standard output, whole; a closed pipe is ignored (`otchat help | head -1`).
   static func write(_ text: String) { write(text, to: 1) }
 
+  /// A line to standard error that other programs read.
+  static func line(_ text: String) { write("\(text)\n", to: 2) }
+
   /// A line to standard error.
   static func note(_ line: String) { write("otchat: \(line)\n", to: 2) }
 

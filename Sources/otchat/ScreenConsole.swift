@@ -54,6 +54,7 @@ final class ScreenConsole: CallConsole {
       display.send(.statistics(rates.withLock { $0.update(statistics, at: MonotonicClock.now()) }))
     case .warning(let text), .refused(let text): display.send(.notice(text))
     case .error(let error): display.send(.notice(error.message))
+    case .expectation: break  // told when the terminal is given back
     }
   }
 
