@@ -22,7 +22,10 @@ struct SimulatedListener {
   @discardableResult
   mutating func tick(at now: Instant) -> AudioPlayoutPosition? {
     fill(at: now)
-    if let wish = buffer.stretch(waiting: available, at: now), abs(wish.samples) >= period {
+    // Like a voice that never pauses.
+    if let wish = buffer.stretch(waiting: available, at: now), abs(wish.samples) >= period,
+      wish.minimumCorrelation <= 0.9
+    {
       let samples = wish.samples > 0 ? period : -period
       available -= samples
       stretches.append((now, samples))

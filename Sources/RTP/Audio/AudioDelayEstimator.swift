@@ -3,9 +3,9 @@ import Base
 /// How late frames of sound come, compared with the fastest of late, and from that the delay that is worth
 /// having: what the jitter buffer has to make up for.
 struct AudioDelayEstimator {
-  /// Seconds of delay that avoiding all loss would be worth: 100 ms a percent, about what the E-model
+  /// Seconds of delay that avoiding all loss would be worth: 160 ms a percent, roughly what the E-model
   /// (ITU-T G.107) makes of either.
-  private static let worthOfCompleteness = 20.0
+  private static let worthOfCompleteness = 16.0
   /// On top, for what the histogram is too coarse to know.
   private static let margin = 0.005
   private static let maximum = 2.0
@@ -16,7 +16,7 @@ struct AudioDelayEstimator {
   private static let window = Duration.seconds(5)
   private static let updateInterval = Duration.milliseconds(100)
 
-  private var histogram = DelayHistogram(resolution: 0.0025, maximum: maximum, memory: 400)
+  private var histogram = DelayHistogram(resolution: 0.0025, maximum: maximum, memory: 300)
   /// Least (arrival − timestamp) of the current and of the previous window, in seconds.
   private var minimum = (current: Double.infinity, previous: Double.infinity)
   private var start = Instant.zero

@@ -323,7 +323,7 @@ package struct AudioJitterBuffer {
       // As it was when the packet had to be there: what is left of 10 ms was needed before its time.
       let delay = estimator.delay(of: nextTimestamp - Int64(waiting - waiting % Self.tick), at: now)
     else { return nil }
-    return stretching.request(delay: delay, target: target, at: now)
+    return stretching.request(delay: delay, needed: estimator.target, target: target, at: now)
   }
 
   /// What became of that wish: samples that were left out (positive) or repeated (negative).

@@ -24,13 +24,16 @@ struct LipSync {
   /// How fast the time that both need comes down again, in seconds a second: what was needed once is soon
   /// needed again. Of what is more than `usual` seconds too much, a share each second.
   private static let relaxation = (least: 0.010, usual: 0.15, proportional: 0.3)
+  /// And only after so long without a need that came near.
+  private static let memory = Duration.seconds(5)
+  private static let near = 0.030
   /// The sound is asked for changes of so much only.
-  private static let deadBand = 0.015
+  private static let deadBand = 0.030
   /// A sound that would have to wait less is not asked at all.
   private static let tolerance = 0.030
   /// The most that pictures jump in one interval.
-  private static let maximumStep = 0.050
-  private static let maximumDelay = 1.5
+  private static let maximumStep = 0.080
+  private static let maximumDelay = 0.8
   /// Times that differ by more are no measurement.
   private static let plausible = 10.0
 
@@ -40,6 +43,7 @@ struct LipSync {
   private(set) var audioDelay = 0.0
   /// From capture to presentation, as the picture alone needs it.
   private var pictureTime: Double?
+  private var lastNeed = Instant.zero
   private var lastUpdate: Instant?
 
   /// - Returns: whether `audioDelay` changed.
@@ -51,12 +55,18 @@ struct LipSync {
     lastUpdate = now
     follow(sound, picture)
     let needed = picture.transit + picture.neededDelay
-    let previous = pictureTime ?? needed
-    let speed =
-      Self.relaxation.least + Self.relaxation.proportional * max(0, previous - needed - Self.relaxation.usual)
-    let relaxed = previous - speed * min(elapsed.seconds, 1)
-    // A source may be a new one.
-    let time = abs(relaxed - needed) < Self.maximumDelay ? max(needed, relaxed) : needed
+    var time = pictureTime ?? needed
+    let excess = time - needed
+    if excess < Self.near { lastNeed = now }
+    if excess <= 0 || excess > Self.maximumDelay {
+      // A source may be a new one.
+      time = needed
+    } else if now - lastNeed > Self.memory || excess > Self.relaxation.usual {
+      let speed =
+        Self.relaxation.least
+        + Self.relaxation.proportional * max(0, excess - Self.relaxation.usual)
+      time -= min(excess, speed * min(elapsed.seconds, 1))
+    }
     pictureTime = time
     return ask(sound, for: time - sound.transit)
   }
