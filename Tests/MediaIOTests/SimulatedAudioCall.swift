@@ -12,8 +12,6 @@ final class VoiceSource: AudioSource {
   private let recorded: [Int16]
   private var position = 0
   private var phase = 0.0
-  /// Everything that was said, one channel.
-  private(set) var said: [Int16] = []
 
   init(recorded: [Int16] = []) { self.recorded = recorded }
 
@@ -24,7 +22,6 @@ final class VoiceSource: AudioSource {
     for index in 0..<samples.count / channels {
       let value = recorded.isEmpty ? synthesize() : recorded[position % recorded.count]
       position += 1
-      said.append(value)
       for channel in 0..<channels { samples[index * channels + channel] = value }
     }
     return true

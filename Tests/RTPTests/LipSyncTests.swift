@@ -49,13 +49,13 @@ import Testing
   /// A picture that was repaired too late is late, whatever the sound does; the sound hardly ever is.
   @Test(arguments: [(loss: 0.05, burst: 1.0), (0.1, 1), (0.2, 1), (0.05, 4)])
   func underLossButForLatePictures(loss: Double, burst: Double) {
-    let lags = (1...4).flatMap { seed in
+    let lags = (1...3).flatMap { seed in
       measure(seed: seed) {
         $0.loss = loss
         $0.lossBurst = burst
       }
     }
-    #expect(lags.count > 1_000)
+    #expect(lags.count > 700)
     expectSoundInTime(lags)
     #expect(outside(lags) < 0.08)
     let sorted = lags.sorted()
@@ -99,7 +99,7 @@ import Testing
       let before = lipSync.videoDelay
       _ = lipSync.update(
         sound, .init(transit: 0.1, neededDelay: 0.02), at: Instant.zero + .milliseconds(100 * tick))
-      #expect(abs(lipSync.videoDelay - before) <= 0.05 + 1e-9)
+      #expect(abs(lipSync.videoDelay - before) <= 0.08 + 1e-9)
     }
     #expect(abs(lipSync.videoDelay - 0.25) < 1e-9)
     #expect(lipSync.audioDelay == 0)
