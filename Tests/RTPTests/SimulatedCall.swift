@@ -92,6 +92,8 @@ final class SimulatedCall {
   private var firstAudio: (timestamp: Int64, captured: Instant)?
   private var audioCaptures: [Instant] = []
   private var minimumAudioDelay = Duration.zero
+  /// Called with the size of each packet on its way to B.
+  var onPacket: ((SimulatedCall, Int) -> Void)?
   /// Called at the end of every step.
   var onStep: ((SimulatedCall) -> Void)?
   var sendsVideo = true
@@ -237,6 +239,7 @@ final class SimulatedCall {
     b.advance(to: now)
     a.transmit(at: now) { packet, count, _ in
       aToB.send(Array(packet[0..<count]), at: now)
+      onPacket?(self, count)
       queueing.append((now, aToB.queueingDelay))
     }
     b.transmit(at: now) { packet, count, _ in bToA.send(Array(packet[0..<count]), at: now) }
