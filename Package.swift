@@ -100,7 +100,10 @@ let package = Package(
       name: "terminal-probe", dependencies: ["Base", "Codecs", "Terminal"], path: "Tests/TerminalProbe",
       swiftSettings: settings),
     .testTarget(
-      name: "otchatTests", dependencies: ["otchat", "CommandLineKit", "TestSupport"],
+      name: "otchatTests",
+      dependencies: [
+        "otchat", "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "Participant", "TestSupport",
+      ],
       resources: [.copy("Fixtures")], swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

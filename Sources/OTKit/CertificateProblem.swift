@@ -1,5 +1,12 @@
 /// OpenSSL's verification results (x509_vfy.h) in words that say what to do about it.
 enum CertificateProblem {
+  /// Whether TLS ended because the other side sent something else: OpenSSL says so in its error's text.
+  static func isNoTLS(_ text: String) -> Bool {
+    let text = text.lowercased()
+    return ["wrong version number", "http request", "packet length too long", "record layer failure"]
+      .contains { text.contains($0) }
+  }
+
   static func text(_ result: Int) -> String {
     switch result {
     // libcurl compares the name itself and leaves its own 1 behind.

@@ -23,7 +23,8 @@ public struct Credentials: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - server: the app server's address, to which `/session` (or `/room/NAME`) is added, unless it ends
-  ///     in an endpoint already: `/session`, `/service`, `/room/NAME`.
+  ///     in an endpoint already: `/session`, `/service`, `/room/NAME`. The address of otchat's page with its
+  ///     `?room=NAME` does too.
   ///   - timeout: for the request with all its redirects.
   public static func fetch(
     from server: String, room: String? = nil, trust: TLSTrust = .system, timeout: Duration = .seconds(10)
@@ -42,7 +43,8 @@ public struct Credentials: Sendable, Equatable {
   }
 
   package static func endpoint(of server: String, room: String?) -> ServerURL? {
-    guard let url = ServerURL(server), url.scheme == "http" || url.scheme == "https" else { return nil }
+    guard var url = ServerURL(server), url.scheme == "http" || url.scheme == "https" else { return nil }
+    let room = room ?? url.takeRoomOfPage()
     let segments = url.segments
     let namesEndpoint =
       segments.last == "session" || segments.last == "service"

@@ -101,10 +101,15 @@ private final class Transfer {
   private let pending: HTTPClient.Pending
   private var body: [UInt8] = []
   private var tooLarge = false
+  /// Where libcurl writes what went wrong.
+  private let problem = UnsafeMutableBufferPointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+  deinit { problem.deallocate() }
 
   init(_ client: HTTPClient, _ pending: HTTPClient.Pending) {
     self.client = client
     self.pending = pending
+    problem.initialize(repeating: 0)
   }
 
   func run(_ request: HTTPRequest, step: OpenTokError.Step) throws(OpenTokError) -> HTTPResponse {
@@ -160,6 +165,8 @@ private final class Transfer {
     defer { curl_slist_free_all(list) }
     otchat_curl_set_pointer(curl, CURLOPT_HTTPHEADER, list)
     let me = Unmanaged.passUnretained(self).toOpaque()
+    problem.update(repeating: 0)
+    otchat_curl_set_pointer(curl, CURLOPT_ERRORBUFFER, problem.baseAddress)
     otchat_curl_set_write(curl, { Transfer.write($0, $1, $2, $3) }, me)
     otchat_curl_set_progress(
       curl,
@@ -183,6 +190,7 @@ private final class Transfer {
   private func answer(_ curl: UnsafeMutableRawPointer, _ url: ServerURL) -> HTTPResponse {
     var status = 0
     otchat_curl_get_long(curl, CURLINFO_RESPONSE_CODE, &status)
+    Log.info("http", "\(url.shown) answered \(status)")
     return HTTPResponse(
       status: status, contentType: header(curl, "Content-Type"), server: header(curl, "Server"), body: body,
       url: url)
@@ -216,6 +224,8 @@ private final class Transfer {
     if pending.isCancelled { return .cancelled }
     if tooLarge { return .answerTooLarge(url: url.shown, limit: client.maximumBodySize) }
     let detail = String(cString: curl_easy_strerror(status))
+    let more = problem.baseAddress.map { String(cString: $0) } ?? ""
+    Log.info("http", "\(url.shown): \(more.isEmpty ? detail : more)")
     switch status {
     case CURLE_URL_MALFORMAT:
       return .invalidURL(url.shown)
@@ -231,6 +241,7 @@ private final class Transfer {
     case CURLE_OPERATION_TIMEDOUT:
       return .timedOut(step, seconds: client.timeout.seconds)
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_ISSUER_ERROR:
+      if CertificateProblem.isNoTLS(more) { return .notTLS(host: url.hostName, port: url.port) }
       var verification = 0
       otchat_curl_get_long(curl, CURLINFO_SSL_VERIFYRESULT, &verification)
       let reason = verification == 0 ? detail : CertificateProblem.text(verification)

@@ -25,6 +25,8 @@ public enum OpenTokError: Error, Sendable, Hashable {
   case connectionRefused(host: String, port: Int)
   case unreachable(host: String, detail: String)
   case tlsFailed(host: String, detail: String)
+  /// What answers there speaks something else than TLS, plain HTTP mostly.
+  case notTLS(host: String, port: Int)
   case certificateFileUnreadable(path: String)
   case timedOut(Step, seconds: Double)
   case notHTTP(url: String)
@@ -61,16 +63,22 @@ public enum OpenTokError: Error, Sendable, Hashable {
   case connectionLost(detail: String)
   /// The server is there, but has given this connection up: it may be made anew.
   case connectionForgotten
+  /// The server said goodbye to everybody.
+  case sessionEnded
   case forceDisconnected
 
   // MARK: Streams
   case invalidParameter(String)
+  /// Media may go through TURN servers only, and nobody named one.
+  case noRelay
   case publishRefused(status: Int, reason: String)
   case streamLimitExceeded
-  case publisherFailed(Stage, detail: String)
+  /// The name of who subscribes, if it is known.
+  case publisherFailed(Stage, to: String?, detail: String)
   case streamNotFound
   case subscribeRefused(status: Int, reason: String)
-  case subscriberFailed(Stage, detail: String)
+  /// The name of the stream; empty if it has none.
+  case subscriberFailed(Stage, from: String, detail: String)
   case unsupportedCodec(detail: String)
   case mediaUnavailable(detail: String, hint: String?, exitCode: ExitCode)
 

@@ -47,6 +47,10 @@ extension OpenTokError {
       Text(
         1006, "CONNECT_FAILED", "no secure connection to \(host): \(OpenTokError.shown(detail))",
         "--ca FILE trusts a certificate; --insecure trusts any, which is for tests only", .unreachable)
+    case .notTLS(let host, let port):
+      Text(
+        1006, "CONNECT_FAILED", "\(host) port \(port) does not speak TLS",
+        "try http:// in place of https://; 'otchat serve --tls' serves https", .unreachable)
     case .certificateFileUnreadable(let path):
       Text(
         1011, "INVALID_PARAMETER", "no certificate can be read from \(OpenTokError.quoted(path))",
@@ -161,10 +165,19 @@ extension OpenTokError {
         1006, "CONNECT_FAILED",
         "the connection to the session was away for too long: the server has given it up",
         "connect again", .unreachable)
+    case .sessionEnded:
+      Text(
+        1006, "CONNECT_FAILED", "the call is over: its server was ended",
+        "a server inside somebody's 'otchat connect' ends with that one; 'otchat serve' stays", .unreachable)
     case .forceDisconnected:
       Text(1006, "CONNECT_FAILED", "a moderator or the server ended this connection", nil, .refused)
     case .invalidParameter(let detail):
       Text(1011, "INVALID_PARAMETER", OpenTokError.shown(detail), nil, .usage)
+    case .noRelay:
+      Text(
+        1011, "INVALID_PARAMETER", "media may go through TURN only, and there is no TURN server",
+        "--ice-server turn:USER:PASSWORD@HOST:PORT names one; 'otchat serve --turn-url' tells all clients",
+        .badConfiguration)
     case .publishRefused(let status, let reason):
       Text(
         [403, 404, 405, 409].contains(status) ? 1500 : 2001,
@@ -175,10 +188,11 @@ extension OpenTokError {
       Text(
         1605, "STREAM_LIMIT_EXCEEDED", "the session has as many streams as it may have",
         "try again when somebody has stopped publishing", .refused)
-    case .publisherFailed(let stage, let detail):
+    case .publisherFailed(let stage, let name, let detail):
       Text(
         1553, "ICE_WORKFLOW_FAILED",
-        "sending to a subscriber failed (\(stage.rawValue))" + OpenTokError.because(detail),
+        "sending to \(name.map(OpenTokError.quoted) ?? "a subscriber") failed (\(stage.rawValue))"
+          + OpenTokError.because(detail),
         OpenTokError.mediaHint(stage), .unreachable)
     case .streamNotFound:
       Text(1501, "STREAM_NOT_FOUND", "the stream is gone", nil, .unreachable)
@@ -186,10 +200,11 @@ extension OpenTokError {
       Text(
         1501, "UNABLE_TO_SUBSCRIBE",
         "the server did not let us subscribe (\(status))" + OpenTokError.because(reason), nil, .refused)
-    case .subscriberFailed(let stage, let detail):
+    case .subscriberFailed(let stage, let name, let detail):
       Text(
         1554, "ICE_WORKFLOW_FAILED",
-        "receiving a stream failed (\(stage.rawValue))" + OpenTokError.because(detail),
+        "receiving \(name.isEmpty ? "a stream" : OpenTokError.quoted(name)) failed (\(stage.rawValue))"
+          + OpenTokError.because(detail),
         OpenTokError.mediaHint(stage), .unreachable)
     case .unsupportedCodec(let detail):
       Text(
@@ -225,7 +240,7 @@ extension OpenTokError {
     case 401, 403:
       Text(
         1004, "AUTHENTICATION_ERROR", "\(url) answered \(status): it wants a key or does not let us in",
-        "the server may ask for an access key in the address (?key=…)", .refused)
+        "an otchat server asks for its access key in the address: …/?accessKey=KEY", .refused)
     case 404, 410:
       Text(
         2001, "UNEXPECTED_SERVER_RESPONSE", "\(url) answered \(status): there is nothing at this address",

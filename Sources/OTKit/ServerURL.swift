@@ -1,4 +1,5 @@
 import CCurl
+import OpenTokProtocol
 
 /// An http, https, ws or wss URL taken apart by libcurl's parser (RFC 3986).
 package struct ServerURL: Sendable, Equatable {
@@ -25,6 +26,9 @@ package struct ServerURL: Sendable, Equatable {
       return String(cString: value)
     }
     let hasScheme = text.contains("://")
+    // One slash is one too few, and no name of a host.
+    let beginning = text.prefix { $0 != "/" }.lowercased()
+    guard hasScheme || !["http:", "https:", "ws:", "wss:"].contains(beginning) else { return nil }
     guard parse(hasScheme ? text : "https://" + text), let host = part(CURLUPART_HOST), !host.isEmpty,
       var scheme = part(CURLUPART_SCHEME)?.lowercased()
     else { return nil }
@@ -112,5 +116,25 @@ package struct ServerURL: Sendable, Equatable {
       }
     }
     return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Of an otchat server's page (`/`, `/test.html`) the `room` in the query, which is taken out of it.
+  mutating func takeRoomOfPage() -> String? {
+    guard segments.isEmpty || segments.last == "test.html" else { return nil }
+    if segments.last == "test.html" { path = String(path.dropLast("/test.html".count)) + "/" }
+    var fields = FormEncoding.fields(query ?? "")
+    guard let room = fields.first(where: { $0.key == "room" && !$0.value.isEmpty })?.value else { return nil }
+    fields.removeAll { $0.key == "room" }
+    query = fields.isEmpty ? nil : FormEncoding.text(fields)
+    return room
+  }
+
+  /// The name in an address that ends in `/room/NAME`.
+  package var room: String? {
+    guard segments.count >= 2, segments[segments.count - 2] == "room", let name = segments.last else {
+      return nil
+    }
+    // In a path a plus is one.
+    return FormEncoding.fields("room=" + name.replacing("+", with: "%2B")).first?.value
   }
 }

@@ -17,6 +17,8 @@ struct Publication {
   /// Peers that were sent such an offer, and when, and have not answered yet. They get no second one for a
   /// while: an answer does not say which offer it is for.
   var restarting: [PeerAddress: Instant] = [:]
+  /// Whose connections the peers belong to, as far as the server said.
+  var subscribers: [PeerAddress: String] = [:]
   var hasSpeaker: Bool
   /// What the server was last told of each channel. Its echo, which changes the stream, comes later than the
   /// next switch may.
@@ -264,6 +266,9 @@ extension Session {
     let peer = PeerAddress(
       streamID: streamID, subscriberID: subscriberID, peerID: nil, sourceStreamID: nil)
     forgetRestart(peer)
+    publications[streamID]?.subscribers = publication.subscribers.filter {
+      $0.key.subscriberID != subscriberID
+    }
     let peers = publication.peers
     NetworkActor.perform { peers.remove(matching: peer) }
   }
@@ -273,7 +278,9 @@ extension Session {
   func publisherPeer(_ output: PeerOutput) {
     guard state == .connected else { return }
     switch output {
-    case .offer(let peer, let sdp): post { $0.offer(sdp, to: peer) }
+    case .offer(let peer, let sdp):
+      Log.info("session", "offering stream \(peer.streamID) to \(subscriberName(peer) ?? "a subscriber")")
+      post { $0.offer(sdp, to: peer) }
     case .candidate(let peer, let candidate, let mid, let index):
       post { $0.candidate(candidate, sdpMid: mid, sdpMLineIndex: index, to: peer) }
     case .iceStateChanged(let peer, let state, let local, let remote, let reason):
@@ -287,14 +294,24 @@ extension Session {
       default: break
       }
     case .pathLost(let peer, let reason): restartPath(peer, reason)
-    case .failed(_, .mediaTimedOut(let limit)):
-      emit(.warning("a subscriber of ours has been silent for \(limit)"))
+    case .failed(let peer, .mediaTimedOut(let limit)):
+      emit(.warning("\(subscriberName(peer) ?? "a subscriber of ours") has been silent for \(limit)"))
     case .failed(let peer, let error):
       forgetRestart(peer)
-      emit(.error(.publisherFailed(error.openTokStage, detail: error.text)))
-    case .connected, .closed, .answer, .firstVideoFrame, .firstAudioFrame:
+      emit(.error(.publisherFailed(error.openTokStage, to: subscriberName(peer), detail: error.text)))
+    case .connected(let peer):
+      Log.info("session", "sending to \(subscriberName(peer) ?? "a subscriber"): ICE and DTLS are done")
+    case .closed, .answer, .firstVideoFrame, .firstAudioFrame:
       break
     }
+  }
+
+  /// The name of who subscribes, or its connection data; nil if neither is known.
+  private func subscriberName(_ peer: PeerAddress) -> String? {
+    guard let id = publications[peer.streamID]?.subscribers[peer] else { return nil }
+    let name = machine?.streams.values.first { $0.connection.id == id }?.name ?? ""
+    let text = name.isEmpty ? machine?.connections[id]?.data ?? "" : name
+    return text.isEmpty ? nil : text
   }
 
   // MARK: The end

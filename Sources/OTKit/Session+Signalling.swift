@@ -9,6 +9,7 @@ extension Session {
     case .socket(let origin, let event):
       origin.taken(event)
       guard origin === socketInbox else { return }
+      log(event)
       switch event {
       case .opened: machine?.socketOpened(at: now)
       case .message(let bytes): machine?.received(bytes, at: now)
@@ -37,7 +38,9 @@ extension Session {
     while let action = machine?.nextAction() {
       switch action {
       case .openSocket(let attempt, let resume): openSocket(attempt: attempt, resume: resume)
-      case .send(let frame): socket?.send(frame.encoded())
+      case .send(let frame):
+        Log.debug("signalling", "sent \(frame.logText)")
+        socket?.send(frame.encoded())
       case .closeSocket(let code):
         socket?.close(code: code)
         closing = socket
@@ -57,6 +60,7 @@ extension Session {
       if resume { url = url.appendingQuery("reconnect", "true") }
       url = url.appendingQuery("attempt", attempt)
     }
+    Log.info("session", "opening a socket to \(url.shown)\(resume ? ", to resume the connection" : "")")
     let received = SocketInbox()
     socketInbox = received
     socket = WebSocketClient(connectingTo: url, trust: configuration.trust) { [inbox] event in
@@ -153,11 +157,15 @@ extension Session {
       emit(.streamPropertyChanged(Stream(stream), .name(oldName, stream.name)))
     case .channelUpdated(let stream, let old, let new):
       channelUpdated(stream, old, new)
-    case .offerRequested(let peer, _):
+    case .offerRequested(let peer, let from):
+      Log.info("session", "an offer of stream \(peer.streamID) is asked for")
+      publications[peer.streamID]?.subscribers[peer] = from
       offerRequested(peer)
     case .offer(let peer, let sdp, _):
+      Log.info("session", "an offer of stream \(peer.streamID) has come")
       offerReceived(peer, sdp)
     case .answer(let peer, let sdp, _):
+      Log.info("session", "an answer for stream \(peer.streamID) has come")
       answerReceived(peer, sdp)
     case .candidate(let peer, let candidate, let mid, let index):
       candidateReceived(peer, candidate, mid, index)

@@ -157,10 +157,12 @@ extension Session {
     removeSubscription(id, keepsMedia: true)
     post { $0.deleteSubscriber(id, stream: subscriber.streamID) }
     let failures = subscription.isConnected ? 1 : subscription.failures + 1
+    let name = machine?.streams[subscriber.streamID]?.name ?? ""
+    let error = OpenTokError.subscriberFailed(stage, from: name, detail: detail)
     guard failures < Self.maximumFailures else {
-      return giveUp(subscriber, .subscriberFailed(stage, detail: detail))
+      return giveUp(subscriber, error)
     }
-    emit(.warning("receiving a stream failed (\(stage.rawValue)): \(detail); trying again"))
+    emit(.warning("\(error.message); trying again"))
     Task { [weak self, delay = configuration.retryDelay] in
       try? await Task.sleep(for: delay)
       await self?.subscribeAgain(subscriber, failures: failures)
@@ -280,7 +282,9 @@ extension Session {
   func subscriberPeer(_ output: PeerOutput) {
     guard state == .connected else { return }
     switch output {
-    case .answer(let peer, let sdp): post { $0.answer(sdp, to: peer) }
+    case .answer(let peer, let sdp):
+      Log.info("session", "answering the offer of stream \(peer.streamID)")
+      post { $0.answer(sdp, to: peer) }
     case .candidate(let peer, let candidate, let mid, let index):
       post { $0.candidate(candidate, sdpMid: mid, sdpMLineIndex: index, to: peer) }
     case .iceStateChanged(let peer, let state, let local, let remote, let reason):

@@ -118,6 +118,14 @@ public actor Session {
       credentials: credentials, connectionID: connectionID, trust: configuration.trust,
       timeout: configuration.timeout)
     let info = try await request.send()
+    let servers = info.iceServers.flatMap(\.urls) + configuration.iceServers.flatMap(\.urls)
+    let relays = servers.filter { $0.lowercased().hasPrefix("turn") }.count
+    Log.info(
+      "session",
+      "signalling at \(ServerURL.shown(info.messagingURL)), \(servers.count - relays) STUN and \(relays) TURN servers"
+    )
+    // Would be found out when no path is, many seconds later.
+    if configuration.relayOnly, relays == 0 { throw .noRelay }
     await watchAddresses()
     guard state == .connecting else { throw .cancelled }
     guard let url = ServerURL(info.messagingURL), url.scheme.hasPrefix("ws") else {

@@ -213,7 +213,8 @@ package struct SignallingMachine {
       let error = OpenTokError.connectionLost(detail: "the server closed the connection (\(code))")
       finish(.failed(error), failure: error)
     case .connected:
-      guard configuration.reconnection, ![1000, 1001, 1003, 1011].contains(code) else {
+      if code == 1001 { return lose(.sessionEnded) }
+      guard configuration.reconnection, ![1000, 1003, 1011].contains(code) else {
         return lose("the server closed the connection (\(code))")
       }
       reconnect(at: now)
@@ -380,9 +381,7 @@ package struct SignallingMachine {
   mutating func dismissed(reason: String, at now: Instant) {
     send(RumorFrame(.disconnect, headers: [RumorFrame.Header.reconnect: ""]), at: now)
     actions.append(.closeSocket(code: 1000))
-    let error: OpenTokError =
-      reason == RaptorReason.forceDisconnected
-      ? .forceDisconnected : .connectionLost(detail: "the server ended it")
+    let error: OpenTokError = reason == RaptorReason.forceDisconnected ? .forceDisconnected : .sessionEnded
     finish(.disconnected(reason: reason, error), failure: error)
   }
 

@@ -316,6 +316,7 @@ final class WebSocketService: @unchecked Sendable {
     let host = connection.url.hostName
     let lower = text.lowercased()
     Log.debug("websocket", "connecting to \(host) failed: \(text)")
+    if CertificateProblem.isNoTLS(text) { return .notTLS(host: host, port: connection.url.port) }
     if lower.contains("cert") || lower.contains("ssl") || lower.contains("tls") {
       let result = socket.flatMap { lws_get_ssl($0) }.map { SSL_get_verify_result($0) } ?? 0
       return .tlsFailed(

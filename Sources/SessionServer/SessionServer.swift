@@ -61,7 +61,6 @@ package actor SessionServer {
       guard publicAddress != nil else { throw .badPublicURL(text) }
     }
     let project = try Self.project(configuration)
-    let access = try AccessRule(configuration, publicAddress: publicAddress, secret: project.apiSecret)
     var web = WebServer.Configuration()
     web.host = configuration.host
     web.port = configuration.port
@@ -75,6 +74,8 @@ package actor SessionServer {
     } catch {
       throw .web(error)
     }
+    // Later than whether there is such an address at all.
+    let access = try AccessRule(configuration, publicAddress: publicAddress, secret: project.apiSecret)
     let port = listening?.port ?? configuration.port
     self.port = port
     let address =

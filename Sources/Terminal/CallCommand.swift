@@ -24,6 +24,8 @@ package enum CallCommand: Equatable, Sendable {
   case signal(type: String, data: String)
   case archive(Switch)
   case viewArchive
+  /// Tell which lines there are.
+  case help
   case quit
   /// Ctrl-C: in raw mode the terminal sends no signal for it.
   case interrupt
@@ -38,7 +40,7 @@ package enum CommandLineError: Error, Equatable, Sendable {
 
   package var message: String {
     switch self {
-    case .unknown(let word): "unknown command '\(PrintableText.truncated(word, to: 40))'"
+    case .unknown(let word): "unknown command '\(PrintableText.truncated(word, to: 40))'; help lists them"
     case .missing(let command, let what): "\(command) needs \(what)"
     case .unexpected(let command): "nothing may follow \(command)"
     }
@@ -51,8 +53,13 @@ extension CallCommand {
     "mute-subscriber": .subscriberAudio(.off), "unmute-subscriber": .subscriberAudio(.on),
     "toggle-subscriber": .subscriberAudio(.toggle),
     "mute-camera": .camera(.off), "unmute-camera": .camera(.on), "toggle-camera": .camera(.toggle),
-    "swap-camera": .swapCamera, "quit": .quit,
+    "swap-camera": .swapCamera, "quit": .quit, "q": .quit, "help": .help, "?": .help,
   ]
+
+  /// The lines there are, in one.
+  package static let linesHelp =
+    "mute-mic, unmute-mic, toggle-mic (the same with subscriber and camera), swap-camera, say TEXT, "
+    + "signal TYPE DATA, help, quit"
 
   /// A line of standard input, without its newline; nil if it is blank.
   package static func parse(line: String) throws(CommandLineError) -> CallCommand? {

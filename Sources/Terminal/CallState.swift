@@ -122,6 +122,14 @@ package struct CallState: Equatable, Sendable {
   package var filter: PictureFilter
   package internal(set) var connection = CallConnection.connecting("connecting")
   package internal(set) var subscribers: [CallSubscriber] = []
+  /// Those of them whose media does not come.
+  var silent: Set<String> = []
+  /// How many streams of others there are, received or not.
+  var others = 0
+  /// Whether somebody else was here before.
+  var hadCompany = false
+  /// Whether the session ends for all when we leave.
+  var isHosting = false
   /// The stream that fills the screen.
   package internal(set) var selected: String?
   /// The page where others can join.

@@ -51,16 +51,21 @@ extension CallState {
     if let shown {
       segments += segmentsAbout(shown)
     } else if connection == .connected {
-      segments.append(Segment(text: "alone", rank: 2, opensPart: true))
+      segments.append(
+        Segment(text: others > 0 ? "\(others) here" : "alone", rank: 2, opensPart: true))
     }
     segments.append(Segment(text: "? help", rank: 7, opensPart: true))
     return segments
   }
 
   private func segmentsAbout(_ subscriber: CallSubscriber) -> [Segment] {
-    let others = subscribers.count > 1 ? " (+\(subscribers.count - 1))" : ""
+    let more = max(subscribers.count, others) - 1
+    let others = more > 0 ? " (+\(more))" : ""
     let name = PrintableText.truncated(subscriber.name.isEmpty ? "unnamed" : subscriber.name, to: 24)
     var segments = [Segment(text: name + others, rank: 0, opensPart: true)]
+    if silent.contains(subscriber.streamID) {
+      segments.append(Segment(text: "not answering", rank: 0, isAlert: true))
+    }
     if !subscriberAudioOn {
       segments.append(Segment(text: "sound off", rank: 1, isAlert: true))
     } else if !subscriber.hasAudio {

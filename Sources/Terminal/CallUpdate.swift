@@ -7,12 +7,18 @@ package enum CallEvent: Equatable, Sendable {
   /// The name, audio or video changed. Says nothing about streams that are not received.
   case subscriberChanged(CallSubscriber)
   case subscriberRemoved(streamID: String)
+  /// The streams of which nothing comes any more.
+  case silent(Set<String>)
+  /// How many streams of others there are, received or not.
+  case others(Int)
   case selected(streamID: String)
   case publishing(Bool)
   case microphone(Bool)
   case subscriberAudio(Bool)
   case camera(Bool)
   case shareURL(String?)
+  /// Whether the session ends for all when we leave.
+  case hosting(Bool)
   case statistics(CallStatistics)
   case chat(from: String, text: String, isOwn: Bool)
   /// One line that is shown for a few seconds.
@@ -33,6 +39,10 @@ extension CallState {
     case .subscriberAdded(let subscriber): add(subscriber)
     case .subscriberChanged(let subscriber): change(subscriber)
     case .subscriberRemoved(let streamID): remove(streamID)
+    case .silent(let streams): silent = streams
+    case .others(let count):
+      others = count
+      hadCompany = hadCompany || count > 0
     case .selected(let streamID):
       if subscribers.contains(where: { $0.streamID == streamID }) { selected = streamID }
     case .publishing(let on): isPublishing = on
@@ -40,18 +50,22 @@ extension CallState {
     case .subscriberAudio(let on): subscriberAudioOn = on
     case .camera(let on): cameraOn = on
     case .shareURL(let url): shareURL = url
+    case .hosting(let on): isHosting = on
     case .statistics(let statistics): self.statistics = statistics
     case .chat(let from, let text, let isOwn):
       chat.append(ChatLine(from: from, text: text, isOwn: isOwn, time: self.now))
       chat.removeFirst(max(0, chat.count - Self.chatLimit))
-    case .notice(let text):
-      notices.append(Notice(text: text, until: self.now + Self.noticeVisible))
-      notices.removeFirst(max(0, notices.count - Self.noticeLimit))
+    case .notice(let text): note(text)
     case .archiving(let on): isArchiving = on
     case .key(let key): return press(key)
     case .tick: break
     }
     return []
+  }
+
+  private mutating func note(_ text: String) {
+    notices.append(Notice(text: text, until: now + Self.noticeVisible))
+    notices.removeFirst(max(0, notices.count - Self.noticeLimit))
   }
 
   private mutating func add(_ subscriber: CallSubscriber) {
@@ -94,7 +108,9 @@ extension CallState {
     case .character("w"): return [.viewArchive]
     case .character("q"): return [.quit]
     case .character("t"): input = LineEditor()
-    case .character("f"): filter = filter.next
+    case .character("f"):
+      filter = filter.next
+      note("filter: \(filter.rawValue)")
     case .character("i"): overlay = overlay == .statistics ? nil : .statistics
     case .character("?"): overlay = .help
     case .tab: return next()

@@ -12,7 +12,7 @@ extension CallState {
       drawChat(&screen, area)
       switch overlay {
       case .help: drawBox(&screen, area, title: "Keys", lines: Self.helpLines, centred: true)
-      case .statistics: drawBox(&screen, area, title: "Statistics", lines: statisticsLines, centred: false)
+      case .statistics: drawBox(&screen, area, title: statisticsTitle, lines: statisticsLines, centred: false)
       case nil: break
       }
     }
@@ -55,8 +55,9 @@ extension CallState {
     case .disconnected(let reason): lines.append("disconnected: \(reason)")
     case .connected:
       if subscribers.isEmpty {
-        lines.append("nobody else is here yet")
+        lines.append(company)
         if let shareURL { lines.append("others join at \(shareURL)") }
+        if isHosting { lines.append("the call ends for all when you leave") }
       }
     }
     var row = 0
@@ -67,6 +68,19 @@ extension CallState {
         row += 1
       }
     }
+  }
+
+  private var company: String {
+    switch others {
+    case 0: hadCompany ? "nobody else is here" : "nobody else is here yet"
+    case 1: "somebody is here, and not received"
+    default: "\(others) others are here, and not received"
+    }
+  }
+
+  private var statisticsTitle: String {
+    guard let name = shown?.name, !name.isEmpty else { return "Statistics" }
+    return "Statistics: \(PrintableText.truncated(name, to: 24))"
   }
 
   private func drawChat(_ screen: inout Screen, _ area: CellRectangle) {
@@ -113,7 +127,7 @@ extension CallState {
   ) {
     let names = lines.map { PrintableText.width(of: $0.0) }.max() ?? 0
     let values = lines.map { PrintableText.width(of: $0.1) }.max() ?? 0
-    let columns = min(area.columns, max(names + values + 4, title.count + 4))
+    let columns = min(area.columns, max(names + values + 4, PrintableText.width(of: title) + 4))
     let rows = min(area.rows, lines.count + 2)
     let box = CellRectangle(
       column: centred ? (area.columns - columns) / 2 : 0, row: centred ? (area.rows - rows) / 2 : 0,
@@ -122,6 +136,11 @@ extension CallState {
     var heading = Self.panel
     heading.bold = true
     screen.draw(" \(title)", column: box.column, row: box.row, style: heading, limit: columns)
+    var lines = lines
+    if rows >= 3, lines.count > rows - 1 {
+      // What is cut off is not passed over in silence.
+      lines = lines.prefix(rows - 2) + [("…", "\(lines.count - rows + 2) more")]
+    }
     for (index, line) in lines.prefix(max(0, rows - 1)).enumerated() {
       let row = box.row + 1 + index
       screen.draw(" \(line.0)", column: box.column, row: row, style: heading, limit: columns)

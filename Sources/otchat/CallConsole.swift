@@ -1,9 +1,7 @@
 import Base
-import Codecs
 import Glibc
 import MediaIO
 import OTKit
-import OpenTokProtocol
 import Participant
 import Terminal
 
@@ -18,19 +16,26 @@ protocol CallConsole: Sendable {
   func stop()
 }
 
-/// Without pictures: warnings and errors as lines on standard error.
+/// Without pictures: what happens, as lines on standard error.
 struct PlainConsole: CallConsole {
+  private static let longestLine = 1000
   let quiet: Bool
-  let showsStatistics = false
+  /// For a person: who does not answer is found by them. A script asks for its own.
+  let showsStatistics: Bool
+  private let text = EventText()
+
+  init(quiet: Bool, isTalkedTo: Bool) {
+    self.quiet = quiet
+    showsStatistics = isTalkedTo && !quiet
+  }
 
   func show(_ event: ParticipantEvent) {
+    let line = text.line(event)
     switch event {
-    case .warning(let text), .session(.warning(let text)): if !quiet { Output.note("warning: \(text)") }
-    case .error(let error), .session(.error(let error)):
-      Output.note("warning: \(error.message)\(error.code == 0 ? "" : " (\(error.code) \(error.name))")")
-    case .refused(let text): if !quiet { Output.note("warning: \(text)") }
-    default: break
+    case .error, .session(.error): break
+    default: if quiet { return }
     }
+    if let line { Output.note(PrintableText.truncated(line, to: Self.longestLine)) }
   }
 
   func renderer(for streamID: String?) -> (any VideoRenderer)? { nil }
@@ -49,6 +54,7 @@ extension Participant {
     case .say(let text): await say(text)
     case .signal(let type, let data): await send(type: type, data: data, to: nil)
     case .archive, .viewArchive: refuse("this version records no archives")
+    case .help: Output.note(CallCommand.linesHelp)
     case .quit: leave()
     case .interrupt: kill(getpid(), SIGINT)
     }

@@ -4,7 +4,14 @@ extension Commands {
   static let serve = Command(
     "serve", summary: "Run the session server: credentials, signalling and the browser page",
     description: [
-      "It is ready when it prints 'listening on URL'; that URL in a browser is a peer. SIGTERM ends it."
+      """
+      It is ready when it prints 'listening on URL'; that URL in a browser is a peer. SIGTERM ends it, and the calls \
+      on it.
+      """,
+      """
+      Tokens of /session and /room/NAME are good for a day, and 30 s more for clocks that differ. /healthz tells that it \
+      lives, /metrics what it does (Prometheus).
+      """,
     ],
     flags: serverFlags + accessFlags + logging,
     examples: [
@@ -81,7 +88,7 @@ extension Commands {
           ]), default: .value("publisher"), configurable: false, group: Group.token, "what the holder may do"),
       Flag(
         "expires-in", .integer("SECONDS", 1...2_592_000), default: .value("86400"), configurable: false,
-        group: Group.token, "how long it is valid"),
+        group: Group.token, "how long it is valid; clocks may differ by 30 s, so it is taken so much longer"),
       Flag(
         "data", .text("TEXT"), configurable: false, group: Group.token,
         "connection data that others in the session see"),

@@ -15,7 +15,10 @@ enum ConfigurationFile {
   static func merge(into arguments: inout Arguments, environment: [String: String]) throws {
     guard let path = find(named: arguments.text("config"), environment: environment) else { return }
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw Failure(.inputMissing, "cannot read the configuration file \(path)")
+      let reason =
+        FileManager.default.fileExists(atPath: path)
+        ? "it is a folder, or may not be read" : "there is no such file"
+      throw Failure(.inputMissing, "cannot read the configuration file \(path): \(reason)")
     }
     let object: JSON.Object
     do {
@@ -26,9 +29,22 @@ enum ConfigurationFile {
       object = parsed
     } catch let error as JSONError {
       throw Failure(
-        .badConfiguration, "\(path) is not JSON: \(error)", hint: "Config.example.json shows how it looks")
+        .badConfiguration, "\(path) is not JSON: \(place(of: error, in: data))",
+        hint: "Config.example.json shows how it looks")
     }
     try arguments.merge(file: path, entries: object.map { ($0.key, value($0.value)) })
+  }
+
+  /// Where a person finds the fault.
+  static func place(of error: JSONError, in text: Data) -> String {
+    guard case .syntax(let offset) = error else { return "too many lists and objects inside each other" }
+    let before = text.prefix(offset)
+    let line = before.count { $0 == 0x0A } + 1
+    let column =
+      String(
+        decoding: before[(before.lastIndex(of: 0x0A).map { $0 + 1 } ?? before.startIndex)...], as: UTF8.self
+      ).count + 1
+    return "line \(line), column \(column)"
   }
 
   private static func value(_ json: JSON) -> ConfigurationValue {

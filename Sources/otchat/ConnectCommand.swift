@@ -80,24 +80,24 @@ struct ConnectCommand {
     } catch {
       return .failure(error)
     }
+    let tell: @Sendable (ParticipantEvent) -> Void = { event in
+      let record = event.json(at: WallClock.microseconds())
+      if event.name != "stats" { Log.info("call", record.text) }
+      events?.write(record)
+      console.show(event)
+    }
     var configuration = options.session
     configuration.start = ProcessClock.start
     let participant = Participant(
       credentials: source.credentials, configuration: configuration, publisher: options.publisher,
-      options: options.participant, renew: source.renew, renderers: { console.renderer(for: $0) }
-    ) { event in
-      events?.write(event.json(at: WallClock.microseconds()))
-      console.show(event)
-    }
+      options: options.participant, renew: source.renew, renderers: { console.renderer(for: $0) },
+      observer: tell)
     await exit.attach { await participant.leave() }
-    readCommands(relay, exit) { event in
-      events?.write(event.json(at: WallClock.microseconds()))
-      console.show(event)
-    }
+    readCommands(relay, exit) { tell($0) }
     let obeying = Task {
       for await command in commands {
         // What is piped in comes before the session is there.
-        if command != .quit, command != .interrupt { await participant.untilEntered() }
+        if command != .quit, command != .interrupt, command != .help { await participant.untilEntered() }
         await participant.obey(command)
       }
     }
@@ -127,21 +127,29 @@ struct ConnectCommand {
     _ source: CredentialSource, commands: AsyncStream<CallCommand>.Continuation
   ) throws -> any CallConsole {
     guard case .terminal(let style) = options.rendering else {
-      if let page = source.page, !arguments.boolean("quiet") {
-        Output.note("others can join at \(page)")
+      if !arguments.boolean("quiet") {
+        for note in [source.warning.map { "warning: \($0)" }, source.invitation].compactMap({ $0 }) {
+          Output.note(note)
+        }
+        if isTalkedTo { Output.note("commands are typed as lines; help lists them") }
       }
       if let style = arguments.text("render"), style != "none", style != "auto" {
         Output.note("warning: --render \(style): there is no terminal that shows pictures, so none is shown")
       }
-      return PlainConsole(quiet: arguments.boolean("quiet"))
+      return PlainConsole(quiet: arguments.boolean("quiet"), isTalkedTo: isTalkedTo)
     }
     let console = try ScreenConsole(options, style: style, log: log) { commands.yield($0) }
     if let page = source.page { console.display.send(.shareURL(page)) }
+    if source.embedded != nil { console.display.send(.hosting(true)) }
+    if let warning = source.warning { console.display.send(.notice(warning)) }
     if !arguments.isGiven("video-source"), options.publisher != nil {
       console.display.send(.notice("this version knows no camera: a test picture is sent"))
     }
     return console
   }
+
+  /// Whether a person can type lines.
+  private var isTalkedTo: Bool { isatty(STDIN_FILENO) == 1 && tcgetpgrp(STDIN_FILENO) == getpgrp() }
 
   /// Lines on standard input, where it is no terminal with keys.
   private func readCommands(
@@ -150,7 +158,7 @@ struct ConnectCommand {
   ) {
     if case .terminal = options.rendering { return }
     // In the background, reading from the terminal would stop the process.
-    if isatty(STDIN_FILENO) == 1, tcgetpgrp(STDIN_FILENO) != getpgrp() { return }
+    if isatty(STDIN_FILENO) == 1, !isTalkedTo { return }
     CommandLines.read { line in
       switch line {
       case .success(let command): relay.yield(command)

@@ -1,6 +1,7 @@
 import Base
 import CommandLineKit
 import Foundation
+import MediaIO
 import OTKit
 import Participant
 import Terminal
@@ -42,10 +43,16 @@ struct ConnectOptions {
   static func timeout(_ arguments: Arguments) -> Duration { .seconds(arguments.number("timeout") ?? 10) }
 
   private static func session(_ arguments: Arguments) throws -> Session.Configuration {
-    if let sink = arguments.text("audio-sink"), sink.hasPrefix("file:") {
-      // Told now, and not when the first sound comes.
-      close(try EventOutput.open(String(sink.dropFirst("file:".count))))
+    var sinkPath: String?
+    do throws(SourceError) {
+      if case .wav(let path) = try AudioSinkSpecification(parsing: arguments.text("audio-sink") ?? "null") {
+        sinkPath = path
+      }
+    } catch {
+      throw Failure(.usage, "--audio-sink: \(error.message)", hint: error.hint)
     }
+    // Told now, and not when the first sound comes.
+    if let sinkPath { close(try EventOutput.open(sinkPath)) }
     return Session.Configuration(
       apiURL: arguments.text("api-url"), trust: trust(arguments), timeout: timeout(arguments),
       iceServers: try arguments.texts("ice-server").map(ICEServer.init(parsing:)),
@@ -135,6 +142,11 @@ extension ICEServer {
         hint: "it looks like stun:HOST:PORT or turn:USER:PASSWORD@HOST:PORT")
     }
     guard let colon = text.firstIndex(of: ":"), let at = text.lastIndex(of: "@"), colon < at else {
+      guard !text.lowercased().hasPrefix("turn") else {
+        throw Failure(
+          .usage, "--ice-server: a TURN server wants a user and a password",
+          hint: "it looks like turn:USER:PASSWORD@HOST:PORT")
+      }
       self.init(urls: [text])
       return
     }

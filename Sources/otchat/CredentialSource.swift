@@ -1,3 +1,4 @@
+import Base
 import CommandLineKit
 import Foundation
 import OTKit
@@ -9,10 +10,14 @@ struct CredentialSource {
   let credentials: Credentials
   /// The page where others can join, if the server has one.
   let page: String?
+  /// Whether the page wants the access key that the server's address had.
+  var pageNeedsKey = false
   /// The server in this process, if it was started for this call.
   let embedded: SessionServer?
   /// Asks for credentials again; nil where there is nobody to ask.
   var renew: Participant.Renewal?
+  /// What was strange about how it was started.
+  var warning: String?
 
   private static let standardPort = 8080
 
@@ -46,16 +51,34 @@ struct CredentialSource {
     let (room, apiURL) = (arguments.text("room"), arguments.text("api-url"))
     let (trust, timeout) = (ConnectOptions.trust(arguments), ConnectOptions.timeout(arguments))
     let renew: Participant.Renewal = { () async throws(OpenTokError) -> Credentials in
+      Log.info("connect", "asking \(ServerURL.shown(server)) for credentials")
       var credentials = try await Credentials.fetch(from: server, room: room, trust: trust, timeout: timeout)
       credentials.apiURL = apiURL ?? credentials.apiURL
       return credentials
     }
     let credentials = try await renew()
     // An otchat server's page is where its API is.
-    let isOurs = credentials.apiURL.map { server.hasPrefix($0) } ?? false
+    guard let endpoint = Credentials.endpoint(of: server, room: arguments.text("room")),
+      credentials.apiURL.flatMap({ ServerURL($0) })?.origin == endpoint.origin
+    else {
+      return CredentialSource(credentials: credentials, page: nil, embedded: embedded, renew: renew)
+    }
+    var page = endpoint
+    (page.path, page.query) = ("/", nil)
+    if let room = endpoint.room { page = page.appendingQuery("room", room) }
+    // The key itself is not repeated.
+    let needsKey = endpoint.query?.contains("accessKey=") == true
+    if needsKey { page = page.appendingQuery("accessKey", "KEY") }
     return CredentialSource(
-      credentials: credentials, page: isOurs ? page(credentials.apiURL, arguments) : nil, embedded: embedded,
-      renew: renew)
+      credentials: credentials, page: page.text, pageNeedsKey: needsKey, embedded: embedded, renew: renew)
+  }
+
+  /// What others can do with the page.
+  var invitation: String? {
+    guard let page else { return nil }
+    return "others can join at \(page)"
+      + (pageNeedsKey ? " (KEY is the access key)" : "")
+      + (embedded == nil ? "" : "; the call ends for all when this otchat leaves")
   }
 
   /// The server that answers on the standard port if it is an otchat, else one of our own.
@@ -65,14 +88,19 @@ struct CredentialSource {
     var configuration = SessionServer.Configuration()
     configuration.port = standardPort
     let server: SessionServer
+    var warning: String?
     do {
       server = try await SessionServer.start(configuration)
     } catch SessionServerError.web(.addressInUse) {
       configuration.port = 0
       server = try await SessionServer.start(configuration)
+      warning =
+        "port \(standardPort) belongs to something that is no otchat, so the server is on port \(server.port)"
     }
     do {
-      return try await fetch(from: server.url, arguments, embedded: server)
+      var source = try await fetch(from: server.url, arguments, embedded: server)
+      source.warning = warning
+      return source
     } catch {
       await server.stop()
       throw error
@@ -84,13 +112,5 @@ struct CredentialSource {
     let client = HTTPClient(trust: .system, timeout: .seconds(1))
     guard let answer = try? await client.send(HTTPRequest(health), step: .credentials) else { return false }
     return answer.server.hasPrefix("otchat")
-  }
-
-  private static func page(_ origin: String?, _ arguments: Arguments) -> String? {
-    guard let origin else { return nil }
-    guard let room = arguments.text("room"),
-      let encoded = room.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)
-    else { return origin + "/" }
-    return origin + "/?room=" + encoded
   }
 }

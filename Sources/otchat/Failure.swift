@@ -45,8 +45,13 @@ struct Failure: Error {
       case .notYetValid(let seconds): "the token was made \(seconds) s in the future"
       case .unsupportedAlgorithm(let name): "the token is signed with \(name); otchat knows HS256"
       }
+    let code: ExitCode =
+      switch error {
+      case .badSignature, .expired, .notYetValid, .otherAPIKey, .otherSession: .refused
+      case .notAToken, .cutShort, .malformed, .unsupportedAlgorithm: .badInput
+      }
     self.init(
-      .badInput, message, hint: error == .cutShort ? "copy all of it: a line may have been broken" : nil)
+      code, message, hint: error == .cutShort ? "copy all of it: a line may have been broken" : nil)
   }
 
   /// - Parameter error: why the session server does not start.

@@ -35,13 +35,18 @@ enum TokenCommand {
     if let session = SessionID(text) {
       print(
         "session id",
-        [("API key", session.apiKey), ("created", session.creationTime.map { date($0 / 1000) } ?? "?")])
+        [
+          ("API key", session.apiKey),
+          // The ids of an otchat server say none: they are the same whenever they are made.
+          ("created", session.creationTime.flatMap { $0 > 0 ? date($0 / 1000) : nil } ?? "not told"),
+        ])
       return
     }
     do {
       let token = try Token.inspect(text)
       let now = Int64(Date().timeIntervalSince1970)
       let left = token.expireTime - now
+      let signature = try signature(of: text, token, secret: arguments.text("api-secret"))
       print(
         token.format == .t1 ? "T1 token" : "JSON web token",
         [
@@ -49,22 +54,27 @@ enum TokenCommand {
           ("created", date(token.createTime)),
           ("expires", date(token.expireTime) + (left >= 0 ? " (in \(left) s)" : " (expired \(-left) s ago)")),
           ("data", token.connectionData.debugDescription),
-          ("signature", try signature(of: text, token, secret: arguments.text("api-secret"))),
+          ("signature", signature.text),
         ])
+      // For scripts: what the server would refuse is no success.
+      if !signature.isGood { throw TokenError.badSignature }
+      if left + Token.clockTolerance <= 0 { throw TokenError.expired(secondsAgo: -left) }
     } catch let error as TokenError {
       throw Failure(error)
     }
   }
 
-  private static func signature(of text: String, _ token: Token, secret: String?) throws -> String {
-    guard let secret else { return "not checked; --api-secret or OTCHAT_API_SECRET" }
+  private static func signature(
+    of text: String, _ token: Token, secret: String?
+  ) throws -> (text: String, isGood: Bool) {
+    guard let secret else { return ("not checked; --api-secret or OTCHAT_API_SECRET", true) }
     do {
       // Only the signature is asked about, so the clock is set to when the token was made.
       _ = try Token.verify(
         text, apiKey: token.apiKey, secret: secret, sessionID: token.sessionID, now: token.createTime)
-      return "right"
+      return ("right", true)
     } catch .badSignature {
-      return "WRONG: made with another secret, or altered"
+      return ("WRONG: made with another secret, or altered", false)
     }
   }
 

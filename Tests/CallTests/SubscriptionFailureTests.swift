@@ -91,7 +91,7 @@ private final class Ghost: Sendable {
     let error = try await participant.waitFor("an error") { event in
       if case .error(let error) = event { error } else { nil }
     }
-    guard case .subscriberFailed(stage, _) = error else {
+    guard case .subscriberFailed(stage, from: "ghost", _) = error else {
       Issue.record("\(error)")
       return
     }

@@ -20,10 +20,12 @@ import Testing
   }
 
   private func problem(
-    api: String, timeout: Duration = .seconds(20), _ sessionID: String = Self.sessionID()
+    api: String, timeout: Duration = .seconds(20), relayOnly: Bool = false,
+    _ sessionID: String = Self.sessionID()
   ) async -> OpenTokError? {
     let session = Session(
-      apiKey: "100", sessionID: sessionID, configuration: .init(apiURL: api, timeout: timeout))
+      apiKey: "100", sessionID: sessionID,
+      configuration: .init(apiURL: api, timeout: timeout, relayOnly: relayOnly))
     do throws(OpenTokError) {
       try await session.connect(token: Self.token(sessionID))
       return nil
@@ -103,6 +105,13 @@ import Testing
     let server = try LocalServer(body: Self.info(id, socket: "ws://127.0.0.1:\(closed.port)/rumor"))
     defer { server.stop() }
     #expect(await problem(api: server.url, id) == .connectionRefused(host: "127.0.0.1", port: closed.port))
+  }
+
+  @Test func relayOnlyWantsARelay() async throws {
+    let id = Self.sessionID()
+    let server = try LocalServer(body: Self.info(id, socket: "ws://127.0.0.1:1/rumor"))
+    defer { server.stop() }
+    #expect(await problem(api: server.url, relayOnly: true, id) == .noRelay)
   }
 
   @Test func theSocketsServerSaysNothing() async throws {

@@ -20,14 +20,26 @@ import Testing
     ("127.0.0.1:8080/", nil, "http://127.0.0.1:8080/session"),
     ("[::1]:8080", nil, "http://[::1]:8080/session"),
     ("example.com/app", nil, "https://example.com/app/session"),
+    ("http://h:8080/?room=kitchen", nil, "http://h:8080/room/kitchen"),
+    (
+      "http://h:8080/test.html?name=bob&room=a%20%2F+b&accessKey=k", nil,
+      "http://h:8080/room/a%20%2F%20b?name=bob&accessKey=k"
+    ),
+    ("http://h/?room=kitchen", "hall", "http://h/room/hall?room=kitchen"),
+    ("http://h/app?room=kitchen", nil, "http://h/app/session?room=kitchen"),
   ])
   func endpoints(_ server: String, _ room: String?, _ url: String) throws {
     #expect(Credentials.endpoint(of: server, room: room)?.text == url)
   }
 
-  @Test(arguments: ["", "  ", "ftp://h", "http://", "http://a b/", "ws://h"])
+  @Test(arguments: ["", "  ", "ftp://h", "http://", "http:/h", "http://a b/", "ws://h"])
   func noEndpoints(_ server: String) {
     #expect(Credentials.endpoint(of: server, room: nil) == nil)
+  }
+
+  @Test func anEndpointNamesItsRoom() {
+    #expect(ServerURL("http://h/room/a%20%2F%2Bb+c")?.room == "a /+b+c")
+    #expect(ServerURL("http://h/session")?.room == nil)
   }
 
   private func parse(

@@ -144,6 +144,16 @@ import Testing
     #expect(MonotonicClock.now() - cancelled < .seconds(8))
   }
 
+  @Test func tellsThatAServerDoesNotSpeakTLS() async throws {
+    let plain = try LocalServer(body: "hello")
+    defer { plain.stop() }
+    for trust in [TLSTrust.system, TLSTrust(insecure: true)] {
+      await #expect(throws: OpenTokError.notTLS(host: "127.0.0.1", port: plain.port)) {
+        try await get("https://127.0.0.1:\(plain.port)/", HTTPClient(trust: trust, timeout: .seconds(30)))
+      }
+    }
+  }
+
   @Test func verifiesTLS() async throws {
     let certificate = try TestCertificate()
     let server = try LocalServer(certificate: certificate) { connection, _ in

@@ -105,6 +105,8 @@ final class LocalConnection {
     var bytes: [UInt8] = []
     while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
       guard bytes.count < 16384, let byte = read(1) else { return nil }
+      // The greeting of TLS, where plain HTTP is spoken, has no line ends.
+      if bytes.isEmpty, byte == [0x16] { return "" }
       bytes += byte
     }
     return String(decoding: bytes, as: UTF8.self)

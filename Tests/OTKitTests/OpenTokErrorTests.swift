@@ -30,11 +30,30 @@ import Testing
     (.streamLimitExceeded, 1605, .refused),
     (.signalRefused(status: 429, reason: ""), 429, .refused),
     (.forceDisconnected, 1006, .refused),
-    (.subscriberFailed(.ice, detail: ""), 1554, .unreachable),
+    (.subscriberFailed(.ice, from: "", detail: ""), 1554, .unreachable),
+    (.sessionEnded, 1006, .unreachable),
+    (.notTLS(host: "h", port: 1), 1006, .unreachable),
+    (.noRelay, 1011, .badConfiguration),
   ])
   func codesAndExit(_ error: OpenTokError, _ code: Int, _ exit: ExitCode) {
     #expect(error.code == code)
     #expect(error.exitCode == exit)
+  }
+
+  @Test func whomSomethingFailedWithIsNamed() {
+    #expect(
+      OpenTokError.publisherFailed(.ice, to: "bob", detail: "no path").message
+        == "sending to 'bob' failed (ICE): no path")
+    #expect(
+      OpenTokError.publisherFailed(.ice, to: nil, detail: "").message
+        == "sending to a subscriber failed (ICE)")
+    #expect(
+      OpenTokError.subscriberFailed(.dtls, from: "bob", detail: "").message == "receiving 'bob' failed (DTLS)"
+    )
+    #expect(
+      OpenTokError.subscriberFailed(.dtls, from: "", detail: "").message == "receiving a stream failed (DTLS)"
+    )
+    #expect(OpenTokError.httpStatus(url: "u", status: 403).hint?.contains("?accessKey=KEY") == true)
   }
 
   @Test func aStrangersTextIsOneHarmlessLine() {

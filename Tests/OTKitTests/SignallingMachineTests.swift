@@ -448,7 +448,7 @@ extension SignallingEvent {
       ])
   }
 
-  @Test(arguments: [1000, 1001, 1003, 1011]) func someCloseCodesAreTheEnd(_ code: Int) {
+  @Test(arguments: [1000, 1003, 1011]) func someCloseCodesAreTheEnd(_ code: Int) {
     var rig = SignallingRig()
     rig.enter()
     rig.machine.socketClosed(code: code, at: rig.now)
@@ -459,6 +459,19 @@ extension SignallingEvent {
             reason: "networkDisconnected",
             .connectionLost(detail: "the server closed the connection (\(code))")))
       ])
+  }
+
+  @Test func aServerThatGoesAwaySaysGoodbye() {
+    var rig = SignallingRig()
+    rig.enter()
+    rig.machine.socketClosed(code: 1001, at: rig.now)
+    let end = SignallingMachine.Action.event(.disconnected(reason: "networkDisconnected", .sessionEnded))
+    #expect(rig.drain() == [end])
+    var told = SignallingRig()
+    told.enter()
+    told.receive(
+      .deleted, .connection(SignallingRig.own), SignallingRig.ownInfo.json, reason: "networkDisconnected")
+    #expect(told.drain().last == end)
   }
 
   // MARK: Requests

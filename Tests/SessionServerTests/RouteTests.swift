@@ -17,6 +17,10 @@ import Testing
       #expect(first["token"] != second["token"], "a fresh token each call")
       let other = try server.json("GET", "/room/hall")
       #expect(other["sessionId"] != first["sessionId"])
+      let slashed = try server.json("GET", "/room/a%20b%2Fc")
+      #expect(slashed["sessionId"] == (try server.json("GET", "/room/a%20b/c")["sessionId"]))
+      #expect(try server.request("GET", "/room/").status == 404)
+      #expect(first["archives"] == false)
       let id = try #require(first["sessionId"]?.stringValue)
       let token = try Token.verify(
         try #require(first["token"]?.stringValue), apiKey: "100", secret: "test-secret", sessionID: id,

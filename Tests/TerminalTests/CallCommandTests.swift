@@ -9,7 +9,8 @@ struct CallCommandTests {
       ("toggle-mic", .microphone(.toggle)), ("mute-subscriber", .subscriberAudio(.off)),
       ("unmute-subscriber", .subscriberAudio(.on)), ("toggle-subscriber", .subscriberAudio(.toggle)),
       ("mute-camera", .camera(.off)), ("unmute-camera", .camera(.on)), ("toggle-camera", .camera(.toggle)),
-      ("swap-camera", .swapCamera), (" quit\r", .quit), ("say  hello  there ", .say("hello  there")),
+      ("swap-camera", .swapCamera), ("q", .quit), ("help", .help), ("?", .help), (" quit\r", .quit),
+      ("say  hello  there ", .say("hello  there")),
       ("signal chat hello there", .signal(type: "chat", data: "hello there")),
       ("signal ping", .signal(type: "ping", data: "")), ("archive start", .archive(.on)),
       ("archive\tstop", .archive(.off)), ("say say", .say("say")),
@@ -25,14 +26,14 @@ struct CallCommandTests {
 
   @Test(
     arguments: [
-      ("dance", CommandLineError.unknown("dance"), "unknown command 'dance'"),
-      ("Quit", .unknown("Quit"), "unknown command 'Quit'"),
+      ("dance", CommandLineError.unknown("dance"), "unknown command 'dance'; help lists them"),
+      ("Quit", .unknown("Quit"), "unknown command 'Quit'; help lists them"),
       ("quit now", .unexpected(command: "quit"), "nothing may follow quit"),
       ("say", .missing(command: "say", what: "a text"), "say needs a text"),
       ("signal ", .missing(command: "signal", what: "a type"), "signal needs a type"),
       ("archive", .missing(command: "archive", what: "start or stop"), "archive needs start or stop"),
       ("archive pause", .missing(command: "archive", what: "start or stop"), "archive needs start or stop"),
-      ("\u{1B}[2J", .unknown("\u{1B}[2J"), "unknown command '[2J'"),
+      ("\u{1B}[2J", .unknown("\u{1B}[2J"), "unknown command '[2J'; help lists them"),
     ])
   func faults(line: String, error: CommandLineError, message: String) {
     let thrown = #expect(throws: CommandLineError.self) { try CallCommand.parse(line: line) }

@@ -107,6 +107,45 @@ struct CallViewTests {
         == screen(" disconnected: forced", " disconnected · Ada · mic on · cam on │ ? help"))
   }
 
+  @Test func companyIsTold() {
+    func first(_ events: CallEvent...) -> String {
+      var state = CallState(ownName: "Ada")
+      for event in [.connection(.connected)] + events { _ = state.update(event, at: .zero) }
+      return state.view(columns: 60, rows: 4).text.split(separator: "\n").first.map(String.init) ?? ""
+    }
+    #expect(first(.others(1), .others(0)) == " nobody else is here")
+    #expect(first(.others(1)) == " somebody is here, and not received")
+    #expect(first(.others(2)) == " 2 others are here, and not received")
+    let hosting = state(.shareURL("http://h/"), .hosting(true)).view(columns: 60, rows: 5).text
+    #expect(hosting.contains("\n others join at http://h/\n the call ends for all when you leave\n"))
+    #expect(
+      state(.others(3), .subscriberAdded(bob)).view(columns: 60, rows: 1).text
+        == " Ada · mic on · cam on │ Bob (+2) │ ? help")
+  }
+
+  @Test func whoFallsSilentIsNotAnswering() {
+    var state = state(.subscriberAdded(bob), .silent(["b"]))
+    #expect(
+      state.view(columns: 60, rows: 1).text == " Ada · mic on · cam on │ Bob · not answering │ ? help")
+    _ = state.update(.silent([]), at: .zero)
+    #expect(state.view(columns: 60, rows: 1).text == " Ada · mic on · cam on │ Bob │ ? help")
+  }
+
+  @Test func whatASmallWindowCutsOffIsCounted() {
+    var state = state(.subscriberAdded(bob))
+    _ = state.update(.key(.character("?")), at: .zero)
+    let text = state.view(columns: 40, rows: 10).text
+    #expect(text.contains(" v    camera off or on"))
+    #expect(text.contains(" …    3 more"))
+    #expect(!text.contains("statistics"))
+  }
+
+  @Test func theFilterIsNamed() {
+    var state = state(.subscriberAdded(bob))
+    _ = state.update(.key(.character("f")), at: .zero)
+    #expect(state.view(columns: 40, rows: 3).text.contains(" filter: mono"))
+  }
+
   @Test func typing() {
     var state = state(.subscriberAdded(bob), .chat(from: "Bob", text: "a", isOwn: false))
     for character in "this is a long line" {
@@ -149,7 +188,7 @@ struct CallViewTests {
     #expect(
       state.view(columns: 40, rows: 14).text
         == screen(
-          " Statistics", " received size     640x480", " received rate     30.0 fps",
+          " Statistics: Bob", " received size     640x480", " received rate     30.0 fps",
           " received bitrate  812 kb/s",
           " received loss     0.2%", " received level    -23 dBFS", " sent size         320x240",
           " sent rate         15.0 fps", " sent bitrate      1.3 Mb/s", " round trip        23 ms",

@@ -9,7 +9,10 @@ extension SessionServer {
     for path in ["/session", "/service"] {
       router.add([.get, .post], path) { request, _ in self.credentials(request, room: "session") }
     }
-    router.add([.get], "/room/:name") { request, values in self.credentials(request, room: values[0]) }
+    // Decoded, a room's name may have slashes in it.
+    router.add([.get], "/room/*") { request, values in
+      values[0].isEmpty ? .failure(404, "a room has a name") : self.credentials(request, room: values[0])
+    }
     router.add([.get], "/session/:id") { request, values in self.sessionInfo(request, id: values[0]) }
   }
 
@@ -30,6 +33,8 @@ extension SessionServer {
     let answer: JSON = [
       "apiKey": .string(project.apiKey), "sessionId": .string(id.text), "token": .string(token),
       "apiUrl": .string(address(for: request).httpURL),
+      // So that the page offers nothing that `addArchives` has to refuse.
+      "archives": false,
     ]
     var response = HTTPResponse.json(answer.serialized())
     response.headers.append(("Cache-Control", "no-store"))

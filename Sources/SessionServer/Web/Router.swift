@@ -1,7 +1,7 @@
 /// Finds the handler of a request by method and path. Unknown paths get 404, known paths with another
 /// method 405, both as JSON; OPTIONS is the preflight of CORS on every path; HEAD is a GET.
 package struct Router {
-  /// A request and what stood in the places of `:name` in the pattern, in order.
+  /// A request and what stood in the places of `:name` and of a last `*` in the pattern, in order.
   package typealias Handler = (HTTPRequest, [String]) -> HTTPResponse
 
   private struct Route {
@@ -41,7 +41,8 @@ package struct Router {
   private static func match(_ path: [Substring], _ pattern: [Substring]) -> [String]? {
     if pattern.last == "*" {
       return path.count >= pattern.count - 1
-        ? match(Array(path.prefix(pattern.count - 1)), pattern.dropLast()) : nil
+        ? match(Array(path.prefix(pattern.count - 1)), pattern.dropLast())
+          .map { $0 + [path.dropFirst(pattern.count - 1).joined(separator: "/")] } : nil
     }
     guard path.count == pattern.count else { return nil }
     var values: [String] = []

@@ -1,0 +1,114 @@
+import Base
+import OTKit
+import Participant
+import Terminal
+
+/// What happens in a call, in words for people. Any thread.
+final class EventText: Sendable {
+  /// Streams of others, by id.
+  private let streams = Lock<[String: OTKit.Stream]>([:])
+  /// Of them those whose media does not come.
+  private let silent = Lock<Set<String>>([])
+  private let watch = Lock(SilenceWatch())
+
+  /// A line about an event; nil if there is nothing to say. To be asked about every event, in order.
+  func line(_ event: ParticipantEvent) -> String? {
+    switch event {
+    case .session(let event): line(event)
+    case .micChanged(let on): on ? "the microphone is on" : "the microphone is muted"
+    case .subscriberAudioChanged(let on): on ? "the others are heard" : "the others are muted"
+    case .cameraChanged(let on, let source):
+      source.map { "now sending \($0)" } ?? (on ? "video is on" : "video is off")
+    case .warning(let text): "warning: \(text)"
+    case .refused(let text): "warning: \(text)"
+    case .error(let error): Self.warning(error)
+    case .stats(let statistics): line(statistics.session)
+    case .connecting, .expectation: nil
+    }
+  }
+
+  private func line(_ statistics: Statistics) -> String? {
+    let lines = watch.withLock { $0.update(statistics, at: MonotonicClock.now()) }.compactMap {
+      id, isSilent in
+      silent.withLock { $0 = isSilent ? $0.union([id]) : $0.subtracting([id]) }
+      // Nothing is what comes of a stream without sound and picture.
+      guard let stream = stream(id), stream.hasAudio || stream.hasVideo else { return String?.none }
+      return "\(Self.name(stream)) is \(isSilent ? "not answering" : "answering again")"
+    }
+    return lines.isEmpty ? nil : lines.joined(separator: "; ")
+  }
+
+  private func line(_ event: SessionEvent) -> String? {
+    switch event {
+    case .sessionConnected: return "in the session"
+    case .sessionReconnecting: return "the connection is lost, reconnecting…"
+    case .sessionReconnected: return "connected again"
+    case .sessionDisconnected:
+      streams.withLock { $0 = [:] }
+      silent.withLock { $0 = [] }
+      watch.withLock { $0 = SilenceWatch() }
+      return nil
+    case .streamCreated(let stream):
+      streams.withLock { $0[stream.id] = stream }
+      return "\(Self.name(stream)) is here"
+    case .streamDestroyed(let stream, _):
+      streams.withLock { $0[stream.id] = nil }
+      silent.withLock { $0 = $0.subtracting([stream.id]) }
+      watch.withLock { $0.forget(stream.id) }
+      return "\(Self.name(stream)) has left"
+    case .streamPropertyChanged(let stream, let change):
+      let isOther = streams.withLock { streams in
+        guard streams[stream.id] != nil else { return false }
+        streams[stream.id] = stream
+        return true
+      }
+      return isOther ? Self.line(stream, change) : nil
+    case .publisherMuted: return "a moderator muted your microphone"
+    case .muteForced(let active):
+      return active ? "a moderator muted everybody" : "microphones may be on again"
+    case .videoDisabled(let id, .quality):
+      return "\(name(ofStream: id))'s picture is paused: too slow a network"
+    case .signal(let signal) where signal.type == Participant.chatType:
+      return "\(author(signal)): \(signal.data ?? "")"
+    case .warning(let text): return "warning: \(text)"
+    case .error(let error): return Self.warning(error)
+    default: return nil
+    }
+  }
+
+  private static func line(_ stream: OTKit.Stream, _ change: StreamPropertyChange) -> String? {
+    switch change {
+    case .hasAudio(_, let on):
+      "\(name(stream)) has \(on ? "switched the microphone on" : "muted the microphone")"
+    case .hasVideo(_, let on): "\(name(stream)) has switched video \(on ? "on" : "off")"
+    case .name(let old, _): "\(old.isEmpty ? "somebody" : old) is called \(name(stream)) now"
+    case .videoDimensions, .videoType: nil
+    }
+  }
+
+  /// Nil for our own streams.
+  func stream(_ id: String) -> OTKit.Stream? { streams.withLock { $0[id] } }
+
+  /// How many others publish.
+  var others: Int { streams.withLock { $0.count } }
+
+  /// Streams of others of which nothing comes any more.
+  var silentStreams: Set<String> {
+    silent.withLock { $0 }.filter { id in stream(id).map { $0.hasAudio || $0.hasVideo } ?? false }
+  }
+
+  func author(_ signal: Signal) -> String {
+    if signal.isFromSelf { return "me" }
+    guard let connection = signal.from else { return "server" }
+    let stream = streams.withLock { $0.values.first { $0.connection.id == connection.id } }
+    return stream.map { Self.name($0) } ?? (connection.data.isEmpty ? "somebody" : connection.data)
+  }
+
+  private func name(ofStream id: String) -> String { stream(id).map(Self.name) ?? "somebody" }
+
+  static func name(_ stream: OTKit.Stream) -> String { stream.name.isEmpty ? "somebody" : stream.name }
+
+  static func warning(_ error: OpenTokError) -> String {
+    "warning: \(error.message)\(error.code == 0 ? "" : " (\(error.code) \(error.name))")"
+  }
+}
