@@ -35,7 +35,7 @@ struct CongestionController: ~Copyable {
   private static let missedPackets = 20
   /// Losses of what was sent before have been answered by a lower bitrate already: a queue that overflowed
   /// goes on to be reported for a while.
-  private var answered = Instant(nanoseconds: .min)
+  private var answered = Instant(nanoseconds: Int64.min / 2)
   private var remoteEstimate: (bitrate: Int, at: Instant)?
   /// Nanoseconds of the receiver's clock.
   private var reference: (ticks: Int64, raw: Int32)?
@@ -51,6 +51,9 @@ struct CongestionController: ~Copyable {
   private(set) var target: Int
   /// Share of our packets lost, 0...1.
   var loss: Double { lossBased.loss }
+
+  /// The bitrate has just been lowered, because a queue grew.
+  func isYielding(at now: Instant) -> Bool { now - answered < .seconds(1) }
 
   /// Numbers a packet that leaves now.
   ///

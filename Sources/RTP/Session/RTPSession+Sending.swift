@@ -113,7 +113,8 @@ extension RTPSession {
 
   /// Tells pacer and encoders what congestion control decided.
   func applyTarget(at now: Instant) {
-    pacer.rate = congestion.target * 5 / 2
+    // While a queue drains, what the encoder makes too much waits here, and sound need not wait behind it.
+    pacer.rate = congestion.isYielding(at: now) ? congestion.target : congestion.target * 5 / 2
     repairDelay.update(loss: congestion.loss, roundTripTime: roundTripTime.estimate, at: now)
     if videoTarget.update(total: congestion.target, at: now) {
       for stream in sendStreams where stream.configuration.kind == .video {
