@@ -115,7 +115,8 @@ private final class Ghost: Sendable {
     let ghost = try Ghost(server, offer: nil)
     let participant = Participant(server) {
       $0.offerTimeout = .milliseconds(200)
-      $0.retryDelay = .milliseconds(300)
+      // Longer than a machine with too much to do needs to hear of the first failure.
+      $0.retryDelay = .seconds(20)
     }
     try await participant.session.connect(token: server.token())
     let subscriber = try await participant.session.subscribe(to: await participant.stream(named: "ghost"))
