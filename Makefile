@@ -63,6 +63,10 @@ install: build
 	install -D -m 644 .build/otchat.1 $(DESTDIR)$(PREFIX)/share/man/man1/otchat.1
 	$(release) completions bash > .build/otchat.bash
 	install -D -m 644 .build/otchat.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/otchat
+	$(release) completions zsh > .build/_otchat
+	install -D -m 644 .build/_otchat $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_otchat
+	$(release) completions fish > .build/otchat.fish
+	install -D -m 644 .build/otchat.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/otchat.fish
 
 clean:
 	rm -rf .build

@@ -12,7 +12,7 @@ enum Commands {
       archive("start"), archive("stop"), archive("list"), archive("view"), archive("delete"),
       run, load, doctor, completions, manual,
     ],
-    sections: [keys, lines, exitStatus, environment, files])
+    sections: [keys, lines, events, exitStatus, environment, files])
 
   /// Groups of flags, in the order of help.
   enum Group {

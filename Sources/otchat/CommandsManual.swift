@@ -1,4 +1,5 @@
 import CommandLineKit
+import Participant
 
 /// Sections of the manual page that no command's declaration holds.
 extension Commands {
@@ -8,8 +9,7 @@ extension Commands {
       ("m", "mute or unmute the microphone"), ("s", "mute or unmute what is heard"),
       ("c", "next camera"), ("v", "camera off or on"), ("Tab", "next subscribed stream"),
       ("t", "type a chat line; Enter sends it, Esc gives it up"),
-      ("a", "start or stop an archive (not in this version yet)"),
-      ("w", "view the last archive (not in this version yet)"), ("f", "next filter"),
+      ("f", "next filter"),
       ("i", "statistics"), ("?", "help"), ("q, Ctrl-C", "leave"),
     ])
 
@@ -22,7 +22,7 @@ extension Commands {
       ("swap-camera", "the next of the --video-source flags"),
       ("say TEXT", "a chat line"), ("signal TYPE DATA", "a signal"),
       ("archive start, archive stop", "an archive of the session (not in this version yet)"),
-      ("quit", "leave"),
+      ("help", "which lines there are"), ("quit, q", "leave"),
     ])
 
   static let exitStatus = Program.Section(
@@ -34,8 +34,12 @@ extension Commands {
       ("73", "cannot write output"), ("75", "timed out, trying again may help"),
       ("76", "the server's answer makes no sense"),
       ("77", "refused: token invalid or expired, forbidden, device permission, forced to disconnect"),
-      ("78", "bad configuration"), ("130, 143", "SIGINT, SIGTERM after a clean leave"),
+      ("78", "bad configuration"),
+      ("129, 130, 131, 143", "SIGHUP, SIGINT, SIGQUIT, SIGTERM after a clean leave"),
     ])
+
+  static let events = Program.Section(
+    "Events", [("--events, --until", ParticipantEvent.names.joined(separator: ", "))])
 
   static let environment = Program.Section(
     "Environment",
