@@ -22,6 +22,7 @@ package struct Room: Sendable {
   private var lastTransaction = 0
   private var lastPeer = 0
   private var outputs: [RoomOutput] = []
+  private var ended: [String] = []
 
   private var transactionPrefix: String { "srv-\(generation)-" }
 
@@ -37,9 +38,13 @@ package struct Room: Sendable {
 
   var state: SessionState {
     SessionState(
-      id: sessionID, connections: members.map(\.info), streams: streams.map(\.info), archives: archives,
+      id: sessionID, connections: visibleMembers.map(\.info), streams: streams.map(\.info),
+      archives: archives,
       muteOnEntry: muteOnEntry)
   }
+
+  /// All but recorders.
+  var visibleMembers: [RoomMember] { members.filter { !$0.isHidden } }
 
   /// About the size of the state, which is bounded.
   var stateBytes: Int {
@@ -48,38 +53,50 @@ package struct Room: Sendable {
 
   func index(of connectionID: String) -> Int? { indices[connectionID] }
 
+  /// Whether there is that connection for the others.
+  func isVisible(_ connectionID: String) -> Bool {
+    index(of: connectionID).map { !members[$0].isHidden } ?? false
+  }
+
+  func isHidden(_ connectionID: String) -> Bool {
+    index(of: connectionID).map { members[$0].isHidden } ?? false
+  }
+
   private mutating func remove(_ connectionID: String) {
     guard let index = indices.removeValue(forKey: connectionID) else { return }
     members.remove(at: index)
     for index in index..<members.count { indices[members[index].id] = index }
   }
 
-  /// What has been decided since the last call.
-  mutating func drain() -> [RoomOutput] {
+  /// What has been decided since the last call, and the connections that have ended.
+  mutating func drain() -> (outputs: [RoomOutput], ended: [String]) {
     removeOverwhelmed()
-    defer { outputs = [] }
-    return outputs
+    defer { (outputs, ended) = ([], []) }
+    return (outputs, ended)
   }
 
   // MARK: Coming and going
 
   /// Adds a connection whose token has been checked: the answer is the session's state, then everybody
-  /// hears of it, itself included.
+  /// hears of it, itself included; of a hidden one only itself.
   mutating func join(
     _ info: ConnectionInfo, socket: RoomSocket, resumptionID: String?, suppressesConnectionEvents: Bool,
-    transactionID: String?
+    isHidden: Bool = false, transactionID: String?
   ) throws(RoomRefusal) {
     guard index(of: info.id) == nil else { throw .exists }
-    guard members.count < configuration.limits.connectionsPerSession else { throw .connectionLimit }
+    guard isHidden || visibleMembers.count < configuration.limits.connectionsPerSession else {
+      throw .connectionLimit
+    }
     let member = RoomMember(
       info, socket: socket, resumptionID: resumptionID,
-      suppressesConnectionEvents: suppressesConnectionEvents, limits: configuration.limits, at: now.instant)
+      suppressesConnectionEvents: suppressesConnectionEvents, isHidden: isHidden,
+      limits: configuration.limits, at: now.instant)
     guard stateBytes + member.infoBytes <= configuration.limits.stateBytes else { throw .connectionLimit }
     indices[info.id] = members.count
     members.append(member)
     answerState(transactionID, of: info.id)
-    broadcastConnection(info, .created)
-    emit(.event(.connectionCreated(session: sessionID, info)))
+    broadcastConnection(member, .created)
+    if !isHidden { emit(.event(.connectionCreated(session: sessionID, info))) }
   }
 
   /// A new WebSocket for a connection: everything unacknowledged is sent again.
@@ -112,12 +129,15 @@ package struct Room: Sendable {
   private mutating func end(_ connectionID: String, reason: String, tellingItself: Bool) {
     guard let index = index(of: connectionID) else { return }
     let member = members[index]
-    if !tellingItself { remove(connectionID) }
     endSubscribers(of: connectionID)
+    if !tellingItself { remove(connectionID) }
     for stream in streams where stream.publisherID == connectionID { unpublish(stream.id, reason: reason) }
-    broadcastConnection(member.info, .deleted, reason: reason)
+    broadcastConnection(member, .deleted, reason: reason)
     remove(connectionID)
-    emit(.event(.connectionDestroyed(session: sessionID, member.info, reason: reason)))
+    ended.append(connectionID)
+    if !member.isHidden {
+      emit(.event(.connectionDestroyed(session: sessionID, member.info, reason: reason)))
+    }
   }
 
   /// Ends connections that were lost for too long or are silent.
@@ -142,13 +162,14 @@ package struct Room: Sendable {
   }
 
   private mutating func broadcastConnection(
-    _ info: ConnectionInfo, _ method: RaptorMessage.Method, reason: String? = nil
+    _ member: RoomMember, _ method: RaptorMessage.Method, reason: String? = nil
   ) {
-    let message = RaptorMessage(method, base.with(.connection(info.id)), content: info.json, reason: reason)
+    let message = RaptorMessage(
+      method, base.with(.connection(member.id)), content: member.info.json, reason: reason)
     let recipients = members.indices.filter {
-      !members[$0].suppressesConnectionEvents || members[$0].id == info.id
+      !member.isHidden && !members[$0].suppressesConnectionEvents || members[$0].id == member.id
     }
-    send(message, from: info.id, to: recipients)
+    send(message, from: member.id, to: recipients)
   }
 
   // MARK: Sending
@@ -164,10 +185,12 @@ package struct Room: Sendable {
   }
 
   /// - Parameters:
-  ///   - sender: a connection id, the server's address, or empty for the REST API.
+  ///   - sender: a connection id, the server's address, or empty for the REST API. Web SDKs ignore what
+  ///     comes from connections they do not know, so a hidden one's messages are the server's.
   ///   - recipients: indices of members.
   mutating func send(_ message: RaptorMessage, from sender: String, to recipients: [Int]) {
     let payload = message.payload
+    let from = isHidden(sender) ? configuration.symphonyAddress : sender
     for index in recipients {
       lastTransaction += 1
       let frame = RumorFrame(
@@ -175,7 +198,7 @@ package struct Room: Sendable {
         headers: [
           RumorFrame.Header.contentType: RumorFrame.raptorContentType,
           RumorFrame.Header.transactionID: transactionPrefix + String(lastTransaction),
-          RumorFrame.Header.from: sender,
+          RumorFrame.Header.from: from,
         ], payload: payload)
       members[index].keep(frame, number: lastTransaction, limits: configuration.limits)
       if let socket = members[index].socket { emit(.send(frame, to: socket)) }

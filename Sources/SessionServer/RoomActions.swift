@@ -17,10 +17,10 @@ extension Room {
     switch action {
     case .signal(let id, let content, let recipient):
       let content = try Self.signalContent(content)
-      guard recipient.map({ index(of: $0) != nil }) ?? true else { throw .noConnection }
+      guard recipient.map(isVisible) ?? true else { throw .noConnection }
       sendSignal(content, uri: base.with(.signal(id: id, to: recipient)), from: nil, to: recipient)
     case .forceDisconnect(let connection):
-      guard index(of: connection) != nil else { throw .noConnection }
+      guard isVisible(connection) else { throw .noConnection }
       kick(connection, reason: RaptorReason.forceDisconnected)
     case .forceUnpublish(let stream):
       guard streamIndex(stream) != nil else { throw .noStream }

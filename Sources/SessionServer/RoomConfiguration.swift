@@ -24,6 +24,8 @@ package struct RoomConfiguration: Sendable {
   package var symphonyAddress: String
   /// What clients are told to use when they publish or subscribe.
   package var iceServers: ICEServerList
+  /// Whose tokens make members whom no one sees.
+  let archiverKey = ArchiverKey()
   /// How long a lost connection can be resumed before the others are told that it is gone. Clients try
   /// for 60 s; until then the others see a frozen picture.
   package var gracePeriod: Duration = .seconds(20)

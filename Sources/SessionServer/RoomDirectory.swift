@@ -154,7 +154,7 @@ package struct RoomDirectory: Sendable {
   /// The sessions in which somebody is.
   package var sessions: [String] { rooms.keys.sorted() }
 
-  package var connectionCount: Int { rooms.values.reduce(0) { $0 + $1.members.count } }
+  package var connectionCount: Int { rooms.values.reduce(0) { $0 + $1.visibleMembers.count } }
   package var streamCount: Int { rooms.values.reduce(0) { $0 + $1.streams.count } }
   package var socketCount: Int { sockets.count }
 
@@ -178,15 +178,9 @@ package struct RoomDirectory: Sendable {
     guard var room = rooms.removeValue(forKey: session) else { return [] }
     room.now = now
     body(&room)
-    let outputs = room.drain()
-    for output in outputs {
-      switch output {
-      case .close(let socket, _): sockets[socket] = nil
-      case .event(.connectionDestroyed(_, let connection, _)):
-        release(connection.id, in: session, at: now)
-      case .send, .event: break
-      }
-    }
+    let (outputs, ended) = room.drain()
+    for case .close(let socket, _) in outputs { sockets[socket] = nil }
+    for connection in ended { release(connection, in: session, at: now) }
     if !room.isEmpty { rooms[session] = room }
     return outputs
   }
@@ -258,7 +252,7 @@ package struct RoomDirectory: Sendable {
     guard Room.isValidID(id) else { throw .malformed }
     guard message.uri.partner == configuration.apiKey else { throw .noSession }
     let session = message.uri.session
-    let token = try token(frame.headers[RumorFrame.Header.token] ?? "", for: session, at: now)
+    let (token, isHidden) = try token(frame.headers[RumorFrame.Header.token] ?? "", for: session, at: now)
     if rooms[session] == nil {
       guard rooms.count < configuration.limits.sessions else { throw .connectionLimit }
       lastGeneration += 1
@@ -267,7 +261,7 @@ package struct RoomDirectory: Sendable {
     }
     let info = ConnectionInfo(
       id: id, creationTime: now.unixMilliseconds, data: token.connectionData,
-      permissions: token.role.permissions)
+      permissions: isHidden ? .subscribe : token.role.permissions)
     // Two connections that could be resumed by the same text would be one for an attacker to take.
     let resumptionID = known.resumptionID.flatMap { owner(of: $0) == nil ? $0 : nil }
     let suppresses = message.content["connectionEventsSuppressed"]?.boolValue ?? false
@@ -276,7 +270,7 @@ package struct RoomDirectory: Sendable {
       do throws(RoomRefusal) {
         try room.join(
           info, socket: socket, resumptionID: resumptionID, suppressesConnectionEvents: suppresses,
-          transactionID: frame.transactionID)
+          isHidden: isHidden, transactionID: frame.transactionID)
       } catch { refusal = error }
     }
     if let refusal { throw refusal }
@@ -285,11 +279,17 @@ package struct RoomDirectory: Sendable {
     return outputs
   }
 
-  private func token(_ text: String, for session: String, at now: RoomTime) throws(RoomRefusal) -> Token {
+  private func token(
+    _ text: String, for session: String, at now: RoomTime
+  ) throws(RoomRefusal) -> (Token, isHidden: Bool) {
+    let seconds = now.unixMilliseconds / 1000
+    if let token = configuration.archiverKey.token(text, configuration.apiKey, session, now: seconds) {
+      return (token, true)
+    }
     do throws(TokenError) {
-      return try Token.verify(
-        text, apiKey: configuration.apiKey, secret: configuration.apiSecret, sessionID: session,
-        now: now.unixMilliseconds / 1000)
+      let token = try Token.verify(
+        text, apiKey: configuration.apiKey, secret: configuration.apiSecret, sessionID: session, now: seconds)
+      return (token, false)
     } catch {
       if case .expired = error { throw RoomRefusal(403, "token expired") }
       throw RoomRefusal(403, "invalid token")

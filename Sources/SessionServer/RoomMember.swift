@@ -10,6 +10,8 @@ struct RoomMember: Sendable {
   let resumptionID: String?
   /// It does not want to hear of other connections.
   let suppressesConnectionEvents: Bool
+  /// A recorder: the others do not know of it.
+  let isHidden: Bool
   /// Nil while it is lost.
   var socket: RoomSocket?
   /// When something was last received; since when it is lost if it has no socket.
@@ -29,13 +31,14 @@ struct RoomMember: Sendable {
 
   init(
     _ info: ConnectionInfo, socket: RoomSocket, resumptionID: String?, suppressesConnectionEvents: Bool,
-    limits: RoomConfiguration.Limits, at now: Instant
+    isHidden: Bool = false, limits: RoomConfiguration.Limits, at now: Instant
   ) {
     self.info = info
     infoBytes = info.json.serialized().count
     self.socket = socket
     self.resumptionID = resumptionID
     self.suppressesConnectionEvents = suppressesConnectionEvents
+    self.isHidden = isHidden
     seen = now
     signals = RoomRateLimit(rate: limits.signalRate, burst: limits.signalBurst, at: now)
     signalBytes = RoomRateLimit(rate: limits.signalByteRate, burst: limits.signalByteBurst, at: now)

@@ -7,7 +7,7 @@ extension Room {
   mutating func signal(to recipient: String?, _ request: RoomRequest) throws(RoomRefusal) {
     guard request.may(.signal) else { throw .forbidden }
     let content = try Self.signalContent(request.message.content)
-    guard recipient.map({ index(of: $0) != nil }) ?? true else { throw .noConnection }
+    guard recipient.map(isVisible) ?? true else { throw .noConnection }
     // One that takes nothing must not silence signals to all: their bytes have a rate instead.
     guard let index = index(of: request.sender.id), !(recipient.map(isBehind) ?? false),
       takeSignal(index, bytes: content.text.utf8.count)
@@ -22,7 +22,7 @@ extension Room {
       return leave(id, reason: RaptorReason.clientDisconnected)
     }
     guard request.may(.forceDisconnect) else { throw .forbidden }
-    guard index(of: id) != nil else { throw .noConnection }
+    guard isVisible(id) else { throw .noConnection }
     succeed(request)
     kick(id, reason: RaptorReason.forceDisconnected)
   }

@@ -19,10 +19,10 @@ extension Room {
     let publisher = streams[index].publisherID
     // Web SDKs before 2.8 need the first to make sense of the second; the native SDK makes no offer
     // without simulcastEnabled.
+    var content: JSON = ["id": .string(id)]
+    if !isHidden(request.sender.id) { content["connection"] = .string(request.sender.id) }
     send(
-      RaptorMessage(
-        .created, request.message.uri, content: ["id": .string(id), "connection": .string(request.sender.id)]),
-      from: request.sender.id, to: publisher)
+      RaptorMessage(.created, request.message.uri, content: content), from: request.sender.id, to: publisher)
     sendGenerateOffer(subscriber, request, to: publisher)
   }
 

@@ -35,6 +35,8 @@ package actor SessionServer {
   /// Of streams, set by server SDKs.
   var layoutClasses: [String: [String]] = [:]
 
+  /// Of the server when it speaks TLS.
+  var certificateFile: String? { webConfiguration.certificate?.certificate }
   private let webConfiguration: WebServer.Configuration
   private var listening: ListeningSocket?
   /// Tells clients how they are seen from here; nil if its port was taken.

@@ -16,6 +16,11 @@ extension SessionServer {
     /// Where credentials and the self-signed certificate are kept; nil keeps nothing.
     package var stateDirectory: String? = SessionServer.standardStateDirectory
 
+    /// Where archives are kept, a directory each; nil: `archives` in the state directory.
+    package var archiveDirectory: String?
+    /// Who records archives; nil: nobody, and who asks is told so.
+    package var recorders: ArchiveRecorderFactory?
+
     /// Serves TLS with these files.
     package var certificate: CertificateFiles?
     /// Serves TLS with a certificate of its own, made at the first use.
