@@ -223,7 +223,8 @@ package final class CallDisplay: Sendable {
       shared.redraw = false
       shared.undrawn = []
       return Scene(
-        screen: shared.state.view(columns: shared.size.columns, rows: shared.size.rows),
+        screen: shared.state.view(
+          columns: shared.size.columns, rows: shared.size.rows, cellAspect: shared.size.cellAspect),
         pictures: shared.pictures, cellAspect: shared.size.cellAspect, filter: shared.state.filter,
         redraw: redraw)
     }

@@ -24,62 +24,6 @@ package struct CallSubscriber: Equatable, Sendable {
   }
 }
 
-/// Figures of one direction over the last second; nil where there is none.
-package struct CallFlow: Equatable, Sendable {
-  package var width: Int?
-  package var height: Int?
-  package var framesPerSecond: Double?
-  package var bitsPerSecond: Double?
-  /// 0–1.
-  package var packetLoss: Double?
-  /// dBFS.
-  package var audioLevel: Double?
-
-  package init(
-    width: Int? = nil, height: Int? = nil, framesPerSecond: Double? = nil, bitsPerSecond: Double? = nil,
-    packetLoss: Double? = nil, audioLevel: Double? = nil
-  ) {
-    self.width = width
-    self.height = height
-    self.framesPerSecond = framesPerSecond
-    self.bitsPerSecond = bitsPerSecond
-    self.packetLoss = packetLoss
-    self.audioLevel = audioLevel
-  }
-}
-
-package struct CallStatistics: Equatable, Sendable {
-  /// The shown stream.
-  package var received: CallFlow
-  package var sent: CallFlow
-  package var roundTripTime: Duration?
-  /// From the other's capture to here, for our own test pattern.
-  package var endToEndLatency: Duration?
-  /// Further figures for the overlay, in order.
-  package var details: [Detail]
-
-  package struct Detail: Equatable, Sendable {
-    package let name: String
-    package let value: String
-
-    package init(_ name: String, _ value: String) {
-      self.name = name
-      self.value = value
-    }
-  }
-
-  package init(
-    received: CallFlow = CallFlow(), sent: CallFlow = CallFlow(), roundTripTime: Duration? = nil,
-    endToEndLatency: Duration? = nil, details: [Detail] = []
-  ) {
-    self.received = received
-    self.sent = sent
-    self.roundTripTime = roundTripTime
-    self.endToEndLatency = endToEndLatency
-    self.details = details
-  }
-}
-
 /// What is done to a picture before it is shown.
 package enum PictureFilter: String, CaseIterable, Sendable {
   case none, mono
@@ -108,7 +52,9 @@ package struct CallState: Equatable, Sendable {
     case help, statistics
   }
 
-  static let chatLimit = 100
+  static let chatLimit = 500
+  /// Lines that a page key goes back.
+  static let chatPage = 5
   static let noticeLimit = 3
   static let chatVisible = Duration.seconds(20)
   static let noticeVisible = Duration.seconds(6)
@@ -130,12 +76,18 @@ package struct CallState: Equatable, Sendable {
   var hadCompany = false
   /// Whether the session ends for all when we leave.
   var isHosting = false
-  /// The stream that fills the screen.
+  /// The stream that figures and keys are about: it fills the screen, or it is marked in the grid.
   package internal(set) var selected: String?
+  /// Of several streams the selected one fills the screen.
+  package internal(set) var isEnlarged = false
+  var speaker = ActiveSpeaker()
   /// The page where others can join.
   package internal(set) var shareURL: String?
   package internal(set) var statistics: CallStatistics?
+  var history = CallHistory()
   package internal(set) var chat: [ChatLine] = []
+  /// How many of the newest lines lie below what is shown of the chat; nil: it is not being read back.
+  var chatOffset: Int?
   package internal(set) var isArchiving = false
   var notices: [Notice] = []
   var overlay: Overlay?
@@ -158,8 +110,16 @@ package struct CallState: Equatable, Sendable {
 
   var shown: CallSubscriber? { subscribers.first { $0.streamID == selected } }
 
+  /// The figures of the selected stream.
+  var shownFlow: CallFlow? { selected.flatMap { statistics?.received[$0] } }
+
+  /// Whether several streams are shown beside each other.
+  var showsGrid: Bool { subscribers.count > 1 && !isEnlarged }
+
+  /// Lines of the chat that are shown, if there is room: all while one types or reads back, else new ones.
   var visibleChat: ArraySlice<ChatLine> {
-    input != nil
+    if let chatOffset { return chat.dropLast(chatOffset) }
+    return input != nil
       ? chat[...] : chat[(chat.firstIndex { now < $0.time + Self.chatVisible } ?? chat.endIndex)...]
   }
 }

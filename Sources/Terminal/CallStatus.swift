@@ -71,7 +71,7 @@ extension CallState {
     } else if !subscriber.hasAudio {
       segments.append(Segment(text: "muted", rank: 2))
     }
-    guard let flow = statistics?.received else { return segments }
+    guard let flow = shownFlow else { return segments }
     if subscriber.hasVideo, let width = flow.width, let height = flow.height {
       segments.append(Segment(text: "\(width)x\(height)", rank: 8))
     }
@@ -83,31 +83,10 @@ extension CallState {
       segments.append(
         Segment(text: "loss \(Figure.percent(loss))", rank: loss >= 0.02 ? 2 : 9, isAlert: loss >= 0.02))
     }
-    if let time = statistics?.roundTripTime {
+    if let time = flow.roundTripTime ?? statistics?.sent.roundTripTime {
       segments.append(Segment(text: "rtt \(Figure.milliseconds(time))", rank: 10))
     }
     return segments
-  }
-
-  var statisticsLines: [(String, String)] {
-    guard let statistics else { return [("no figures yet", "")] }
-    var lines: [(String, String)] = []
-    for (name, flow) in [("received", statistics.received), ("sent", statistics.sent)] {
-      if let width = flow.width, let height = flow.height {
-        lines.append(("\(name) size", "\(width)x\(height)"))
-      }
-      if let rate = flow.framesPerSecond {
-        lines.append(("\(name) rate", "\(Figure.text(rate, places: 1)) fps"))
-      }
-      if let bitrate = flow.bitsPerSecond { lines.append(("\(name) bitrate", Figure.bitrate(bitrate))) }
-      if let loss = flow.packetLoss { lines.append(("\(name) loss", Figure.percent(loss))) }
-      if let level = flow.audioLevel {
-        lines.append(("\(name) level", "\(Figure.text(level, places: 0)) dBFS"))
-      }
-    }
-    if let time = statistics.roundTripTime { lines.append(("round trip", Figure.milliseconds(time))) }
-    if let time = statistics.endToEndLatency { lines.append(("end to end", Figure.milliseconds(time))) }
-    return lines + statistics.details.map { ($0.name, $0.value) }
   }
 }
 

@@ -51,16 +51,25 @@ extension CallState {
     case .camera(let on): cameraOn = on
     case .shareURL(let url): shareURL = url
     case .hosting(let on): isHosting = on
-    case .statistics(let statistics): self.statistics = statistics
+    case .statistics(let statistics): take(statistics)
     case .chat(let from, let text, let isOwn):
       chat.append(ChatLine(from: from, text: text, isOwn: isOwn, time: self.now))
       chat.removeFirst(max(0, chat.count - Self.chatLimit))
+      // What is being read stays in its place.
+      chatOffset = chatOffset.map { min($0 + 1, chat.count - 1) }
     case .notice(let text): note(text)
     case .archiving(let on): isArchiving = on
     case .key(let key): return press(key)
     case .tick: break
     }
     return []
+  }
+
+  private mutating func take(_ statistics: CallStatistics) {
+    self.statistics = statistics
+    history.append(statistics)
+    let heard = subscribers.filter(\.hasAudio).map(\.streamID)
+    speaker.update(statistics.received.filter { heard.contains($0.key) }.compactMapValues(\.audioLevel))
   }
 
   private mutating func note(_ text: String) {
@@ -87,14 +96,16 @@ extension CallState {
   private mutating func remove(_ streamID: String) {
     guard let index = subscribers.firstIndex(where: { $0.streamID == streamID }) else { return }
     subscribers.remove(at: index)
+    statistics?.received[streamID] = nil
+    if subscribers.count < 2 { isEnlarged = false }
     guard selected == streamID else { return }
     selected = subscribers.isEmpty ? nil : subscribers[index % subscribers.count].streamID
-    statistics?.received = CallFlow()
   }
 
   private mutating func press(_ key: Key) -> [CallCommand] {
     if key == .control("c") { return [.interrupt] }
     if input != nil { return type(key) }
+    if read(back: key) { return [] }
     if let overlay, overlay == .help || key == .escape {
       self.overlay = nil
       if overlay == .help, key == .character("?") || key == .escape { return [] }
@@ -113,27 +124,44 @@ extension CallState {
       note("filter: \(filter.rawValue)")
     case .character("i"): overlay = overlay == .statistics ? nil : .statistics
     case .character("?"): overlay = .help
-    case .tab: return next()
+    case .tab: return next(1)
+    case .backTab: return next(-1)
+    case .enter: isEnlarged = !isEnlarged && subscribers.count > 1
+    case .escape: isEnlarged = false
     default: break
     }
     return []
   }
 
   private mutating func type(_ key: Key) -> [CallCommand] {
+    if read(back: key) { return [] }
     switch input?.handle(key) {
     case .submitted(let text):
-      input = nil
+      (input, chatOffset) = (nil, nil)
       return text.isEmpty ? [] : [.say(text)]
-    case .cancelled: input = nil
+    case .cancelled: (input, chatOffset) = (nil, nil)
     case .editing, nil: break
     }
     return []
   }
 
-  private mutating func next() -> [CallCommand] {
+  /// Scrolls the chat. True if the key was for that.
+  private mutating func read(back key: Key) -> Bool {
+    switch key {
+    case .pageUp: chatOffset = min((chatOffset ?? 0) + Self.chatPage, max(0, chat.count - 1))
+    case .pageDown:
+      guard let offset = chatOffset else { return false }
+      chatOffset = offset > Self.chatPage ? offset - Self.chatPage : nil
+    case .escape where chatOffset != nil && input == nil: chatOffset = nil
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func next(_ step: Int) -> [CallCommand] {
     guard subscribers.count > 1 else { return [.nextSubscriber] }
     let index = subscribers.firstIndex { $0.streamID == selected } ?? 0
-    selected = subscribers[(index + 1) % subscribers.count].streamID
+    selected = subscribers[(index + step + subscribers.count) % subscribers.count].streamID
     return []
   }
 }

@@ -2,17 +2,19 @@ import Base
 
 extension CallState {
   /// The whole screen: pictures, and over them notices, chat, overlays; the status line is the last row.
-  package func view(columns: Int, rows: Int) -> Screen {
+  ///
+  /// - Parameter cellAspect: a cell's height over its width.
+  package func view(columns: Int, rows: Int, cellAspect: Double = 2) -> Screen {
     var screen = Screen(columns: columns, rows: rows)
     let status = screen.rows - 1
     let area = CellRectangle(column: 0, row: 0, columns: screen.columns, rows: status)
     if area.rows > 0 {
-      drawPictures(&screen, area)
+      drawPictures(&screen, area, cellAspect: cellAspect)
       drawNotices(&screen, area)
       drawChat(&screen, area)
       switch overlay {
-      case .help: drawBox(&screen, area, title: "Keys", lines: Self.helpLines, centred: true)
-      case .statistics: drawBox(&screen, area, title: statisticsTitle, lines: statisticsLines, centred: false)
+      case .help: drawHelp(&screen, area)
+      case .statistics: drawStatistics(&screen, area)
       case nil: break
       }
     }
@@ -20,7 +22,7 @@ extension CallState {
     return screen
   }
 
-  private func drawPictures(_ screen: inout Screen, _ area: CellRectangle) {
+  private func drawPictures(_ screen: inout Screen, _ area: CellRectangle, cellAspect: Double) {
     guard let shown else {
       if isPublishing && cameraOn {
         screen.pictures = [PicturePlacement(source: .own, area: area)]
@@ -29,6 +31,7 @@ extension CallState {
       }
       return
     }
+    if showsGrid { return drawGrid(&screen, area, cellAspect: cellAspect) }
     if shown.hasVideo {
       screen.pictures = [PicturePlacement(source: .stream(shown.streamID), area: area)]
     } else {
@@ -41,10 +44,65 @@ extension CallState {
     }
   }
 
+  /// Everybody beside each other, the own picture last. With more people than room, those around the
+  /// selected one.
+  private func drawGrid(_ screen: inout Screen, _ area: CellRectangle, cellAspect: Double) {
+    let own = showsSelfView && isPublishing
+    let grid = CallGrid(count: subscribers.count + (own ? 1 : 0), in: area, cellAspect: cellAspect)
+    let room = own && grid.count > subscribers.count ? grid.count - 1 : grid.count
+    let selected = subscribers.firstIndex { $0.streamID == self.selected } ?? 0
+    let page = selected / room * room
+    let pageEnd = min(page + room, subscribers.count)
+    let hasOwn = own && pageEnd - page < grid.count
+    let used = pageEnd - page + (hasOwn ? 1 : 0)
+    for (index, subscriber) in subscribers[page..<pageEnd].enumerated() {
+      let tile = grid.tile(index, of: used)
+      drawTile(&screen, tile.picture, subscriber.hasVideo ? .stream(subscriber.streamID) : nil)
+      drawName(of: subscriber, &screen, tile.name)
+    }
+    if hasOwn {
+      let tile = grid.tile(used - 1, of: used)
+      drawTile(&screen, tile.picture, cameraOn ? .own : nil)
+      draw(name: "\(ownName) (you)", marks: microphoneOn ? [] : ["muted"], &screen, tile.name, style: .plain)
+    }
+  }
+
+  private func drawTile(_ screen: inout Screen, _ area: CellRectangle, _ source: PictureSource?) {
+    if let source {
+      screen.pictures.append(PicturePlacement(source: source, area: area))
+    } else {
+      drawCentred(&screen, area, "camera off")
+    }
+  }
+
+  /// Told apart without colours: who speaks by a bright bar and a sign, who is selected by another sign.
+  private func drawName(of subscriber: CallSubscriber, _ screen: inout Screen, _ area: CellRectangle) {
+    let speaks = speaker.streamID == subscriber.streamID
+    var marks: [String] = []
+    if silent.contains(subscriber.streamID) { marks.append("not answering") }
+    if !subscriber.hasAudio { marks.append("muted") }
+    let sign = (subscriber.streamID == selected ? "▸ " : "") + (speaks ? "● " : "")
+    draw(
+      name: sign + (subscriber.name.isEmpty ? "unnamed" : subscriber.name), marks: marks, &screen, area,
+      style: CellStyle(bold: speaks, reversed: speaks))
+  }
+
+  /// A long name gives way to the marks behind it.
+  private func draw(
+    name: String, marks: [String], _ screen: inout Screen, _ area: CellRectangle, style: CellStyle
+  ) {
+    screen.fill(area, style: style)
+    let marks = marks.map { " · \($0)" }.joined()
+    let room = area.columns - 2 - PrintableText.width(of: marks)
+    let text = PrintableText.truncated(
+      PrintableText.truncated(name, to: max(4, room)) + marks, to: area.columns - 2)
+    screen.draw(text, column: area.column + 1, row: area.row, style: style, limit: area.columns - 2)
+  }
+
   private func drawCentred(_ screen: inout Screen, _ area: CellRectangle, _ text: String) {
     let text = PrintableText.truncated(text, to: area.columns)
-    let column = (area.columns - PrintableText.width(of: text)) / 2
-    screen.draw(text, column: column, row: area.rows / 2)
+    let column = area.column + (area.columns - PrintableText.width(of: text)) / 2
+    screen.draw(text, column: column, row: area.row + area.rows / 2)
   }
 
   private func drawNotices(_ screen: inout Screen, _ area: CellRectangle) {
@@ -78,82 +136,5 @@ extension CallState {
     }
   }
 
-  private var statisticsTitle: String {
-    guard let name = shown?.name, !name.isEmpty else { return "Statistics" }
-    return "Statistics: \(PrintableText.truncated(name, to: 24))"
-  }
-
-  private func drawChat(_ screen: inout Screen, _ area: CellRectangle) {
-    var row = area.rows
-    if let input {
-      row -= 1
-      drawInput(input, &screen, area, row)
-    }
-    let limit = max(1, area.rows / 3)
-    var lines: [(text: String, isOwn: Bool)] = []
-    for line in visibleChat.suffix(limit) {
-      let parts = PrintableText.wrapped("\(line.from): \(line.text)", to: area.columns - 2, limit: 4)
-      lines += parts.map { ($0, line.isOwn) }
-    }
-    lines = lines.suffix(min(limit, row))
-    row -= lines.count
-    for (text, isOwn) in lines {
-      var style = Self.panel
-      style.bold = !isOwn
-      screen.draw(" \(text) ", column: 0, row: row, style: style)
-      row += 1
-    }
-  }
-
-  /// The end that is being typed stays in sight.
-  private func drawInput(_ input: LineEditor, _ screen: inout Screen, _ area: CellRectangle, _ row: Int) {
-    screen.fill(CellRectangle(column: 0, row: row, columns: area.columns, rows: 1), style: Self.panel)
-    let start = screen.draw("> ", column: 0, row: row, style: Self.panel, limit: area.columns - 1)
-    let room = max(1, area.columns - start - 1)
-    let before = PrintableText.glyphs(of: String(input.characters[..<input.position]))
-    var width = before.reduce(0) { $0 + $1.width }
-    var first = 0
-    while width > room, first < before.count {
-      width -= before[first].width
-      first += 1
-    }
-    let after = String(input.characters[input.position...])
-    screen.draw(before[first...].map(\.text).joined() + after, column: start, row: row, style: Self.panel)
-    screen.cursor = (min(start + width, area.columns - 1), row)
-  }
-
-  private func drawBox(
-    _ screen: inout Screen, _ area: CellRectangle, title: String, lines: [(String, String)], centred: Bool
-  ) {
-    let names = lines.map { PrintableText.width(of: $0.0) }.max() ?? 0
-    let values = lines.map { PrintableText.width(of: $0.1) }.max() ?? 0
-    let columns = min(area.columns, max(names + values + 4, PrintableText.width(of: title) + 4))
-    let rows = min(area.rows, lines.count + 2)
-    let box = CellRectangle(
-      column: centred ? (area.columns - columns) / 2 : 0, row: centred ? (area.rows - rows) / 2 : 0,
-      columns: columns, rows: rows)
-    screen.fill(box, style: Self.panel)
-    var heading = Self.panel
-    heading.bold = true
-    screen.draw(" \(title)", column: box.column, row: box.row, style: heading, limit: columns)
-    var lines = lines
-    if rows >= 3, lines.count > rows - 1 {
-      // What is cut off is not passed over in silence.
-      lines = lines.prefix(rows - 2) + [("…", "\(lines.count - rows + 2) more")]
-    }
-    for (index, line) in lines.prefix(max(0, rows - 1)).enumerated() {
-      let row = box.row + 1 + index
-      screen.draw(" \(line.0)", column: box.column, row: row, style: heading, limit: columns)
-      let column = box.column + names + 2
-      screen.draw(" \(line.1)", column: column, row: row, style: Self.panel, limit: columns - names - 3)
-    }
-  }
-
   static let panel = CellStyle(foreground: .palette(15), background: .palette(0))
-
-  static let helpLines = [
-    ("m", "mute or unmute the microphone"), ("s", "mute or unmute what is heard"), ("c", "next camera"),
-    ("v", "camera off or on"), ("Tab", "next stream"), ("t", "type a chat line"),
-    ("f", "next filter"), ("i", "statistics"), ("?", "this help"), ("q", "leave"),
-  ]
 }

@@ -147,5 +147,8 @@ struct ScreenEncoder {
   }
 
   /// Our own signs where there is only ASCII.
-  private static let plainForms: [Character: String] = ["│": "|", "·": "-", "…": "~", "●": "*"]
+  private static let plainForms: [Character: String] = [
+    "│": "|", "·": "-", "…": "~", "●": "*", "▸": ">", "↓": "v", "▁": "_", "▂": ".", "▃": ":", "▄": "-",
+    "▅": "=", "▆": "+", "▇": "*", "█": "#",
+  ]
 }

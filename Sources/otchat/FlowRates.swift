@@ -23,21 +23,22 @@ struct FlowRates {
       counters["sent"] = sent
       result.sent = flow(publisher.video, publisher.audio, sent, last("sent"), now)
       result.sent.packetLoss = publisher.video["fractionLost"]
-      result.roundTripTime = publisher.video["roundTripTime"].map { .seconds($0) }
+      result.sent.roundTripTime = publisher.video["roundTripTime"].map { .seconds($0) }
     }
-    if let subscriber = session.subscribers.first {
+    for subscriber in session.subscribers {
       let received = Counters(
         bytes: (subscriber.video["bytesReceived"] ?? 0) + (subscriber.audio["bytesReceived"] ?? 0),
         packets: (subscriber.video["packetsReceived"] ?? 0) + (subscriber.audio["packetsReceived"] ?? 0),
         lost: (subscriber.video["packetsLost"] ?? 0) + (subscriber.audio["packetsLost"] ?? 0))
-      counters[subscriber.streamID] = received
-      result.received = flow(subscriber.video, subscriber.audio, received, last(subscriber.streamID), now)
-      result.roundTripTime =
-        result.roundTripTime ?? subscriber.transport["roundTripTime"].map { .seconds($0) }
-      result.endToEndLatency = subscriber.video["endToEndLatency"].map { .milliseconds($0) }
-      result.details = details(subscriber)
+      let id = subscriber.streamID
+      counters[id] = received
+      var flow = flow(subscriber.video, subscriber.audio, received, last(id), now)
+      flow.roundTripTime = subscriber.transport["roundTripTime"].map { .seconds($0) }
+      flow.endToEndLatency = subscriber.video["endToEndLatency"].map { .milliseconds($0) }
+      flow.details = details(subscriber)
+      result.received[id] = flow
     }
-    result.details.append(.init("memory", "\(statistics.rssBytes / 1_000_000) MB"))
+    result.details.append(CallDetail("memory", "\(statistics.rssBytes / 1_000_000) MB"))
     last = (now, counters)
     return result
   }
@@ -63,10 +64,10 @@ struct FlowRates {
     return flow
   }
 
-  private func details(_ subscriber: Statistics.Subscriber) -> [CallStatistics.Detail] {
-    var details: [CallStatistics.Detail] = []
+  private func details(_ subscriber: Statistics.Subscriber) -> [CallDetail] {
+    var details: [CallDetail] = []
     func add(_ name: String, _ value: Double?, _ text: (Double) -> String) {
-      if let value, value.isFinite { details.append(.init(name, text(value))) }
+      if let value, value.isFinite { details.append(CallDetail(name, text(value))) }
     }
     func whole(_ value: Double) -> String { "\(Int64(clamping: Int(exactly: value.rounded()) ?? 0))" }
     add("frames decoded", subscriber.video["framesDecoded"], whole)
@@ -76,7 +77,7 @@ struct FlowRates {
     add("concealed samples", subscriber.audio["concealedSamples"], whole)
     add("mos", subscriber.audio["mos"]) { "\((($0 * 10).rounded()) / 10)" }
     if let local = subscriber.localCandidate, let remote = subscriber.remoteCandidate {
-      details.append(.init("path", "\(local) - \(remote)"))
+      details.append(CallDetail("path", "\(local) - \(remote)"))
     }
     return details
   }

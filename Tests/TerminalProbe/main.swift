@@ -39,10 +39,11 @@ display.send(.shareURL("http://127.0.0.1:8080/?room=kitchen"))
 if mode != "alone" { display.send(.subscriberAdded(CallSubscriber(streamID: "1", name: "Béla 猫"))) }
 display.send(
   .statistics(
-    CallStatistics(
-      received: CallFlow(
-        width: 640, height: 480, framesPerSecond: 30, bitsPerSecond: 812_000, packetLoss: 0.002),
-      roundTripTime: .milliseconds(23))))
+    CallStatistics(received: [
+      "1": CallFlow(
+        width: 640, height: 480, framesPerSecond: 30, bitsPerSecond: 812_000, packetLoss: 0.002,
+        roundTripTime: .milliseconds(23))
+    ])))
 display.send(.chat(from: "Béla 猫", text: "hello \u{1B}]0;evil\u{7}there", isOwn: false))
 
 _ = MediaThread(name: "pictures") {

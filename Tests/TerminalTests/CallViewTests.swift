@@ -13,11 +13,14 @@ struct CallViewTests {
 
   private let bob = CallSubscriber(streamID: "b", name: "Bob")
   private let figures = CallStatistics(
-    received: CallFlow(
-      width: 640, height: 480, framesPerSecond: 29.97, bitsPerSecond: 812_345, packetLoss: 0.0021,
-      audioLevel: -23.4),
-    sent: CallFlow(width: 320, height: 240, framesPerSecond: 15, bitsPerSecond: 1_250_000),
-    roundTripTime: .milliseconds(23), details: [CallStatistics.Detail("candidates", "host/host")])
+    received: [
+      "b": CallFlow(
+        width: 640, height: 480, framesPerSecond: 29.97, bitsPerSecond: 812_345, packetLoss: 0.0021,
+        audioLevel: -23.4, roundTripTime: .milliseconds(23),
+        details: [CallDetail("candidates", "host/host")]),
+      "e": CallFlow(width: 160, height: 120, framesPerSecond: 7),
+    ],
+    sent: CallFlow(width: 320, height: 240, framesPerSecond: 15, bitsPerSecond: 1_250_000))
 
   private func screen(_ lines: String...) -> String { lines.joined(separator: "\n") }
 
@@ -135,8 +138,8 @@ struct CallViewTests {
     var state = state(.subscriberAdded(bob))
     _ = state.update(.key(.character("?")), at: .zero)
     let text = state.view(columns: 40, rows: 10).text
-    #expect(text.contains(" v    camera off or on"))
-    #expect(text.contains(" …    3 more"))
+    #expect(text.contains(" v      camera off or on"))
+    #expect(text.contains(" …      5 more"))
     #expect(!text.contains("statistics"))
   }
 
@@ -177,22 +180,51 @@ struct CallViewTests {
     var state = state(.subscriberAdded(bob))
     _ = state.update(.key(.character("?")), at: .zero)
     let text = state.view(columns: 44, rows: 17).text
-    #expect(text.contains("\n     Keys\n"))
-    #expect(text.contains(" m    mute or unmute the microphone"))
-    #expect(text.contains(" q    leave"))
+    #expect(text.contains("\n    Keys\n"))
+    #expect(text.contains(" m      mute or unmute the microphone"))
+    #expect(text.contains(" q      leave"))
   }
 
   @Test func statisticsOverlay() {
     var state = state(.subscriberAdded(bob), .statistics(figures))
     _ = state.update(.key(.character("i")), at: .zero)
     #expect(
-      state.view(columns: 40, rows: 14).text
+      state.view(columns: 42, rows: 14).text
         == screen(
-          " Statistics: Bob", " received size     640x480", " received rate     30.0 fps",
-          " received bitrate  812 kb/s",
-          " received loss     0.2%", " received level    -23 dBFS", " sent size         320x240",
-          " sent rate         15.0 fps", " sent bitrate      1.3 Mb/s", " round trip        23 ms",
-          " candidates        host/host", "", "", " Ada · mic on · cam on │ Bob · 30 fps"))
+          " Statistics: Bob", " received size        640x480", " received rate        30.0 fps          █",
+          " received bitrate     812 kb/s          █", " received loss        0.2%              ▁",
+          " received round trip  23 ms             ▂", " received level       -23 dBFS",
+          " candidates           host/host", " sent size            320x240",
+          " sent rate            15.0 fps          ▅", " sent bitrate         1.3 Mb/s          █", "", "",
+          " Ada · mic on · cam on │ Bob · 30 fps"))
+  }
+
+  @Test func figuresAreThoseOfTheSelectedStream() {
+    var state = state(
+      .subscriberAdded(bob), .subscriberAdded(CallSubscriber(streamID: "e", name: "Eve")),
+      .statistics(figures))
+    for key in [Key.character("i"), .tab] { _ = state.update(.key(key), at: .zero) }
+    let text = state.view(columns: 60, rows: 12).text
+    #expect(text.contains(" Statistics: Eve"))
+    #expect(text.contains(" received size  160x120"))
+    #expect(text.contains("│ Eve (+1) · 160x120 · 7 fps"))
+  }
+
+  @Test func figuresOfTheLastMinuteAreBars() {
+    var state = state(.subscriberAdded(bob))
+    for second in 0..<100 {
+      var flow = CallFlow(framesPerSecond: 30, bitsPerSecond: Double(second) * 10_000)
+      flow.packetLoss = second == 99 ? 0.2 : 0
+      _ = state.update(.statistics(CallStatistics(received: ["b": flow])), at: .zero + .seconds(second))
+    }
+    _ = state.update(.key(.character("i")), at: .zero)
+    let lines = state.view(columns: 120, rows: 12).text.split(separator: "\n")
+    #expect(lines[2].hasSuffix("  990 kb/s ▄▄▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇▇▇▇▇▇█████████████"))
+    #expect(lines[3].hasSuffix("▁▁▁█"))
+    // Who is not received any more leaves no figures behind.
+    _ = state.update(.statistics(CallStatistics()), at: .zero + .seconds(100))
+    #expect(state.history.values(of: .stream("b"), \.framesPerSecond).isEmpty)
+    #expect(state.history.values(of: .own, \.framesPerSecond).count == CallHistory.limit)
   }
 
   @Test func strangersNamesAndLinesAreHarmless() {
@@ -209,10 +241,10 @@ struct CallViewTests {
   }
 
   @Test func noFigureTraps() {
-    let wild = CallStatistics(
-      received: CallFlow(
-        width: .max, height: .min, framesPerSecond: .nan, bitsPerSecond: .infinity, packetLoss: -.infinity,
-        audioLevel: 1e300), roundTripTime: .seconds(Int64.max), endToEndLatency: .seconds(-1))
+    let flow = CallFlow(
+      width: .max, height: .min, framesPerSecond: .nan, bitsPerSecond: .infinity, packetLoss: -.infinity,
+      audioLevel: 1e300, roundTripTime: .seconds(Int64.max), endToEndLatency: .seconds(-1))
+    let wild = CallStatistics(received: ["b": flow], sent: flow)
     var state = state(.subscriberAdded(bob), .statistics(wild))
     _ = state.update(.key(.character("i")), at: .zero)
     #expect(state.view(columns: 100, rows: 30).text.contains("- fps"))
