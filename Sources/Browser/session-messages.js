@@ -80,7 +80,12 @@ const MESSAGES = {
     for (const change of stream._update(path.channel, content)) {
       session._emit('streamPropertyChanged', { stream, ...change });
     }
-    session.getSubscribersForStream(stream).forEach((subscriber) => subscriber._streamChanged());
+    const { disableWarning } = content;
+    const isVideo = (stream._channels.get(path.channel) || {}).type === 'video';
+    for (const subscriber of session.getSubscribersForStream(stream)) {
+      subscriber._streamChanged();
+      if (isVideo && typeof disableWarning === 'boolean') subscriber._disableWarning(disableWarning);
+    }
   },
 
   'stream/subscriber created': () => {}, // the offer is asked for by generateoffer

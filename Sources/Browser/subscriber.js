@@ -173,11 +173,16 @@ class Subscriber extends EventEmitter {
     this._updateVideo('publishVideo');
   }
 
-  /** The server switches our video, to save bandwidth. */
+  /** The publisher, or a media server, switches our video for lack of bandwidth. */
   _qualityChanged(active) {
     this._qualityAllowsVideo = active;
     this._applyTracks();
     this._updateVideo('quality');
+  }
+
+  /** Or may do so soon. */
+  _disableWarning(active) {
+    this._emit(active ? 'videoDisableWarning' : 'videoDisableWarningLifted', {});
   }
 
   /** Ends receiving at once; the element stays until `_remove()`. */

@@ -161,6 +161,17 @@ extension Statistics.Publisher {
     }
   }
 
+  /// Mean opinion scores of the last seconds, each subscriber's and the worst of them.
+  mutating func judge(_ quality: StreamQuality?) {
+    for index in subscribers.indices {
+      let monitor = quality?.monitors[subscribers[index].subscriberID ?? ""]
+      subscribers[index].audio.set("mos", monitor?.audio)
+      subscribers[index].video.set("mos", monitor?.video)
+    }
+    audio.set("mos", quality?.audioOpinion)
+    video.set("mos", quality?.videoOpinion)
+  }
+
   private static let worst = ["roundTripTime", "fractionLost", "jitter"]
   private static let summed: Set = [
     "packetsSent", "bytesSent", "headerBytesSent", "retransmittedPacketsSent", "retransmittedBytesSent",
@@ -188,8 +199,17 @@ extension Statistics.Subscriber {
       localCandidate = peer.localCandidate
       remoteCandidate = peer.remoteCandidate
     }
+    let roundTripTime = transport["roundTripTime"]
+    audio.set("roundTripTime", roundTripTime)
+    video.set("roundTripTime", roundTripTime)
     audio.set("toneHz", toneHz)
     video.set("avOffset", offset)
-    audio.set("mos", VoiceQuality.meanOpinionScore(audio, roundTripTime: transport["roundTripTime"]))
+    audio.set("mos", VoiceQuality.meanOpinionScore(audio, roundTripTime: roundTripTime))
+  }
+
+  /// Mean opinion scores of the last seconds in place of those of the whole time.
+  mutating func judge(_ quality: StreamQuality?) {
+    audio.set("mos", quality?.audioOpinion)
+    video.set("mos", quality?.videoOpinion)
   }
 }

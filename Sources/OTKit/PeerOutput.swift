@@ -1,4 +1,5 @@
 import Peer
+import RTP
 
 /// What the network thread's half of a publication or subscription has for the session.
 enum PeerOutput: Sendable {
@@ -10,6 +11,8 @@ enum PeerOutput: Sendable {
   /// A new path is needed.
   case pathLost(PeerAddress, PeerConnection.ICEReason)
   case connected(PeerAddress)
+  /// The picture for a subscriber goes or comes back for lack of bandwidth, or may go soon.
+  case fallback(PeerAddress, AudioFallback.Change)
   case failed(PeerAddress, PeerError)
   /// The other side ended the media.
   case closed(PeerAddress)

@@ -15,6 +15,10 @@ final class PublisherPeers {
     var initialBitrate: Int?
     var selection = LayerSelection()
     var loss = 0.0
+    var fallback = AudioFallback()
+
+    /// Whether it is to get pictures.
+    var isShown: Bool { !fallback.isDisabled }
   }
 
   /// The server may not make us open connections without end.
@@ -32,6 +36,8 @@ final class PublisherPeers {
   private var gates = [KeyFrameGate](repeating: KeyFrameGate(), count: VideoEncoding.maximumCount)
   private var allocation = EncodingAllocation()
   private var timer: NetworkTimer?
+  private var fallbackTimer: NetworkTimer?
+  private static let fallbackInterval = Duration.milliseconds(500)
   /// When a connection last ended before there was a path: perhaps UDP does not pass.
   private var missed: Instant?
   private static let missedLimit: Duration = .seconds(60)
@@ -47,6 +53,7 @@ final class PublisherPeers {
     departed = Statistics.Publisher(streamID: streamID)
     self.output = output
     timer = NetworkTimer { [weak self] in self?.releaseKeyFrames() }
+    fallbackTimer = NetworkTimer { [weak self] in self?.updateFallbacks() }
   }
 
   /// Makes a peer connection and an offer, which comes back as output; where there is one already, its other
@@ -65,7 +72,10 @@ final class PublisherPeers {
       self?.handle(event, address)
     }
     entries[address] = Entry(connection: connection)
-    controls.setWatched(true)
+    tellWatched()
+    if hasVideo, fallbackTimer?.deadline == nil {
+      fallbackTimer?.set(MonotonicClock.now() + Self.fallbackInterval)
+    }
     negotiate(address) { () throws(PeerError) in
       try connection.offer(audio: hasAudio, video: hasVideo, streamID: streamID)
     }
@@ -115,7 +125,7 @@ final class PublisherPeers {
       entries[known] = nil
       if entry.connected == nil { missed = MonotonicClock.now() }
     }
-    if entries.isEmpty { controls.setWatched(false) }
+    tellWatched()
     adapt()
   }
 
@@ -125,7 +135,8 @@ final class PublisherPeers {
   }
 
   func send(_ frame: EncodedVideoFrame) {
-    for index in entries.values.indices where entries.values[index].selection.takes(frame) {
+    for index in entries.values.indices
+    where entries.values[index].isShown && entries.values[index].selection.takes(frame) {
       entries.values[index].connection.send(frame)
     }
   }
@@ -137,7 +148,9 @@ final class PublisherPeers {
   func statistics() -> Statistics.Publisher {
     var result = departed
     result.subscribers = entries.map { address, entry in
-      Statistics.Peer(subscriberID: address.subscriberID, entry.connection.statistics())
+      var peer = Statistics.Peer(subscriberID: address.subscriberID, entry.connection.statistics())
+      peer.isVideoDisabled = !entry.isShown
+      return peer
     }.sorted { ($0.subscriberID ?? "") < ($1.subscriberID ?? "") }
     for peer in result.subscribers { result.add(peer) }
     result.adopt(result.subscribers)
@@ -185,6 +198,7 @@ final class PublisherPeers {
   }
 
   private func requestKeyFrame(of address: PeerAddress) {
+    guard entries[address]?.isShown != false else { return }
     requestKeyFrame(encoding: entries[address]?.selection.wanted.encoding ?? 0)
   }
 
@@ -201,18 +215,42 @@ final class PublisherPeers {
 
   private func scheduleKeyFrames() { timer?.set(gates.compactMap(\.deadline).min()) }
 
+  // MARK: Audio fallback
+
+  /// Nothing is encoded while nobody gets it.
+  private func tellWatched() { controls.setWatched(entries.values.contains(where: \.isShown)) }
+
+  private func updateFallbacks() {
+    let now = MonotonicClock.now()
+    for (address, entry) in entries {
+      guard let change = entries[address]?.fallback.update(entry.connection.sendingConditions, at: now)
+      else { continue }
+      switch change {
+      case .videoDisabled:
+        entry.connection.setWithholdingVideo(true)
+        entries[address]?.selection.interrupt()
+      case .videoEnabled: entry.connection.setWithholdingVideo(false)
+      case .videoDisableWarning, .videoDisableWarningLifted: break
+      }
+      output(.fallback(address, change))
+      tellWatched()
+      adapt()
+    }
+    fallbackTimer?.set(entries.isEmpty ? nil : now + Self.fallbackInterval)
+  }
+
   /// Tells the encoders and each subscriber's selection what congestion control has found out.
   private func adapt() {
     let now = MonotonicClock.now()
     var subscribers: [PeerAddress: EncodingAllocation.Subscriber] = [:]
     for (address, entry) in entries {
-      guard let connected = entry.connected, let target = entry.targetBitrate else { continue }
+      guard entry.isShown, let connected = entry.connected, let target = entry.targetBitrate else { continue }
       subscribers[address] = EncodingAllocation.Subscriber(
         target: target,
         isNew: now - connected < Self.newFor && target >= entry.initialBitrate ?? target)
     }
     if allocation.update(subscribers, at: now) { controls.setEncodings(allocation.encodings) }
-    for address in entries.keys {
+    for address in entries.keys where entries[address]?.isShown == true {
       entries[address]?.selection.wanted = allocation.shares[address] ?? .whole
       if entries[address]?.selection.needsKeyFrame == true { requestKeyFrame(of: address) }
     }

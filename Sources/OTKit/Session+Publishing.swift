@@ -43,6 +43,7 @@ extension Session {
       return true
     }
     guard isFree else { throw .invalidParameter("the publisher is published already") }
+    defer { watchQuality() }
     do throws(OpenTokError) {
       publications[streamID] = try await makePublication(publisher, streamID)
       let channels = channels(of: publisher)
@@ -299,10 +300,24 @@ extension Session {
     case .failed(let peer, let error):
       forgetRestart(peer)
       emit(.error(.publisherFailed(error.openTokStage, to: subscriberName(peer), detail: error.text)))
+    case .fallback(let peer, let change): videoChanged(for: peer, PublisherVideoChange(change))
     case .connected(let peer):
       Log.info("session", "sending to \(subscriberName(peer) ?? "a subscriber"): ICE and DTLS are done")
     case .closed, .answer, .firstVideoFrame, .firstAudioFrame:
       break
+    }
+  }
+
+  /// Too little bandwidth for a picture, or enough again: the subscriber is told.
+  private func videoChanged(for peer: PeerAddress, _ change: PublisherVideoChange) {
+    emit(
+      .publisherVideo(
+        streamID: peer.streamID, subscriberID: peer.subscriberID, name: subscriberName(peer), change))
+    guard let subscriberID = peer.subscriberID,
+      let channel = machine?.streams[peer.streamID]?.channel(.video)
+    else { return }
+    post {
+      $0.fallback(stream: peer.streamID, subscriber: subscriberID, channel: channel.id, change)
     }
   }
 

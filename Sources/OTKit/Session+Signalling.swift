@@ -173,6 +173,8 @@ extension Session {
       subscriberLeft(streamID, subscriberID)
     case .subscriberChannel(let streamID, let subscriberID, let channelID, let active):
       subscriberChannelSwitched(streamID, subscriberID, channelID, active)
+    case .disableWarning(let streamID, let channelID, let warning):
+      disableWarningReceived(streamID, channelID, warning)
     case .signal(let type, let data, let from):
       signalReceived(type, data, from)
     case .muteRequested(let streamID, let active):

@@ -12,17 +12,20 @@ extension Session {
       }
       if publication.hasSpeaker, let engine = audio?.engine {
         publisher.audio.merge(Metrics(engine.statistics)) { $1 }
+        publisher.audio["targetBitrate"] = Double(configuration.audio.bitrate)
       }
+      publisher.judge(publishedQuality[streamID])
       result.publishers.append(publisher)
     }
     for (_, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
       let subscriber = subscription.subscriber
       let receiver = subscriber.receiver
-      result.subscribers.append(
-        Statistics.Subscriber(
-          streamID: subscriber.streamID, pipeline: subscriber.pipeline.statistics,
-          receiver: receiver.statistics, offset: subscriber.offset.milliseconds, toneHz: receiver.toneHz,
-          peer: await subscription.peer.statistics()))
+      var received = Statistics.Subscriber(
+        streamID: subscriber.streamID, pipeline: subscriber.pipeline.statistics,
+        receiver: receiver.statistics, offset: subscriber.offset.milliseconds, toneHz: receiver.toneHz,
+        peer: await subscription.peer.statistics())
+      received.judge(subscribedQuality[subscriber.streamID])
+      result.subscribers.append(received)
     }
     return result
   }

@@ -11,6 +11,8 @@ struct Subscription {
   /// Where offers come from.
   var address: PeerAddress?
   var isConnected = false
+  /// Its publisher, or a media server, keeps the picture back for lack of bandwidth.
+  var isFallenBack = false
   /// When an offer was asked for that has not come yet.
   var asked: Instant?
   /// One is to be asked for as soon as signalling is there, and why.
@@ -65,6 +67,7 @@ extension Session {
       discardMedia(of: subscriber)
       throw error
     }
+    watchQuality()
     return subscriber
   }
 
@@ -225,7 +228,7 @@ extension Session {
     }
     if subscription.wantsVideo != videoOn {
       subscriptions[id]?.wantsVideo = videoOn
-      subscriber.pipeline.setActive(videoOn && stream.hasVideo)
+      subscriber.pipeline.setActive(videoOn && stream.hasVideo && !subscription.isFallenBack)
       emit(
         videoOn
           ? .videoEnabled(streamID: stream.id, .subscribeToVideo)
@@ -235,7 +238,8 @@ extension Session {
 
   func publisherVideoSwitched(_ streamID: String, _ active: Bool) {
     for subscription in subscriptions.values where subscription.subscriber.streamID == streamID {
-      subscription.subscriber.pipeline.setActive(active && subscription.subscriber.isSubscribedToVideo)
+      subscription.subscriber.pipeline.setActive(
+        active && subscription.subscriber.isSubscribedToVideo && !subscription.isFallenBack)
       emit(
         active
           ? .videoEnabled(streamID: streamID, .publishVideo)
@@ -244,12 +248,24 @@ extension Session {
   }
 
   func subscriberChannelSwitched(_ streamID: String, _ id: String, _ channelID: String, _ active: Bool) {
-    guard subscriptions[id] != nil,
+    guard let subscription = subscriptions[id], subscription.subscriber.streamID == streamID,
+      subscription.isFallenBack == active, let stream = machine?.streams[streamID],
+      stream.channels.contains(where: { $0.id == channelID && $0.kind == .video })
+    else { return }
+    subscriptions[id]?.isFallenBack = !active
+    // Until the picture is back, its absence is no freeze.
+    subscription.subscriber.pipeline.setActive(active && subscription.wantsVideo && stream.hasVideo)
+    emit(
+      active ? .videoEnabled(streamID: streamID, .quality) : .videoDisabled(streamID: streamID, .quality))
+  }
+
+  func disableWarningReceived(_ streamID: String, _ channelID: String, _ warning: Bool) {
+    guard subscriptions.values.contains(where: { $0.subscriber.streamID == streamID }),
       machine?.streams[streamID]?.channels.contains(where: { $0.id == channelID && $0.kind == .video })
         == true
     else { return }
     emit(
-      active ? .videoEnabled(streamID: streamID, .quality) : .videoDisabled(streamID: streamID, .quality))
+      warning ? .videoDisableWarning(streamID: streamID) : .videoDisableWarningLifted(streamID: streamID))
   }
 
   // MARK: Negotiation
@@ -317,7 +333,7 @@ extension Session {
       let subscription = subscriptions.values.first { $0.subscriber.streamID == streamID }
       guard subscription?.subscriber.isFirstSound() == true else { return }
       emit(.firstAudioFrame(streamID: streamID, sinceStart: sinceStart))
-    case .offer:
+    case .offer, .fallback:
       break
     }
   }

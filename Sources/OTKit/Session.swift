@@ -58,6 +58,10 @@ public actor Session {
   var publications: [String: Publication] = [:]
   var subscriptions: [String: Subscription] = [:]
   var audio: SessionAudio?
+  /// By stream.
+  var publishedQuality: [String: StreamQuality] = [:]
+  var subscribedQuality: [String: StreamQuality] = [:]
+  var qualityTask: Task<Void, Never>?
 
   public init(apiKey: String, sessionID: String, configuration: Configuration = Configuration()) {
     self.apiKey = apiKey
@@ -174,6 +178,8 @@ public actor Session {
     ownConnection = nil
     timer?.task.cancel()
     timer = nil
+    qualityTask?.cancel()
+    qualityTask = nil
     addressObservation = nil
     stopMedia()
     inbox.finish()

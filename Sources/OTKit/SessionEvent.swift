@@ -1,3 +1,5 @@
+import RTP
+
 /// What happens in a session, in the order in which it happens. Names are OpenTok's.
 public enum SessionEvent: Sendable {
   case sessionConnected(sessionID: String, Connection)
@@ -33,6 +35,13 @@ public enum SessionEvent: Sendable {
   case firstAudioFrame(streamID: String, sinceStart: Double)
   case videoDisabled(streamID: String, VideoReason)
   case videoEnabled(streamID: String, VideoReason)
+  /// A received picture may soon be switched off for lack of bandwidth; no longer.
+  case videoDisableWarning(streamID: String)
+  case videoDisableWarningLifted(streamID: String)
+  /// The same of a stream of ours, for one subscriber.
+  case publisherVideo(streamID: String, subscriberID: String?, name: String?, PublisherVideoChange)
+  /// Of a received stream, or of ours as the worst of its subscribers gets it.
+  case qualityScoreChanged(streamID: String, old: QualityScore, new: QualityScore)
   /// The path of a stream to or from one peer. Each end is `type address:port`, once known. The reason says
   /// why a path was lost (`silence`, `checksFailed`) or a new one is looked for (`addressChanged`, `requested`,
   /// `restartFailed`).
@@ -65,10 +74,25 @@ public enum SessionEvent: Sendable {
   public enum VideoReason: String, Sendable {
     /// The publisher switched its camera.
     case publishVideo
-    /// The server, for lack of bandwidth.
+    /// There was too little bandwidth.
     case quality
     /// We did.
     case subscribeToVideo
+  }
+}
+
+/// What becomes of our picture for a subscriber whose network carries too little (OpenTok's audio fallback).
+public enum PublisherVideoChange: String, Sendable {
+  case videoDisableWarning, videoDisableWarningLifted, videoDisabled, videoEnabled
+
+  init(_ change: AudioFallback.Change) {
+    self =
+      switch change {
+      case .videoDisableWarning: .videoDisableWarning
+      case .videoDisableWarningLifted: .videoDisableWarningLifted
+      case .videoDisabled: .videoDisabled
+      case .videoEnabled: .videoEnabled
+      }
   }
 }
 

@@ -79,6 +79,8 @@ package enum SignallingEvent: Equatable, Sendable {
   case subscriberDestroyed(streamID: String, subscriberID: String)
   /// The server switches a subscriber's channel for lack of bandwidth.
   case subscriberChannel(streamID: String, subscriberID: String, channelID: String, active: Bool)
+  /// That may happen soon to a stream's channel, or not any more.
+  case disableWarning(streamID: String, channelID: String, Bool)
 
   /// `from` is nil if the server sent it.
   case signal(type: String?, data: JSON?, from: String?)

@@ -98,6 +98,9 @@ extension SignallingMachine {
       let index = stream.channels.firstIndex(where: { $0.id == channelID })
     else { return ignore() }
     let old = stream.channels[index]
+    if let warning = changes["disableWarning"]?.boolValue {
+      emit(.disableWarning(streamID: streamID, channelID: channelID, warning))
+    }
     stream.channels[index].apply(changes)
     guard stream.channels[index] != old else { return }
     streams[streamID] = stream
@@ -182,6 +185,25 @@ extension SignallingMachine {
     RaptorMessage(
       .update, base.with(.subscriberChannel(stream: stream, subscriber: subscriber, channel: channel)),
       content: ["active": .bool(active)])
+  }
+
+  /// Tells a subscriber of a stream of ours what becomes of its picture. A server that does not pass this on
+  /// refuses it.
+  func fallback(stream: String, subscriber: String, channel: String, _ change: PublisherVideoChange)
+    -> RaptorMessage
+  {
+    let content: JSON =
+      switch change {
+      case .videoDisabled: ["active": false]
+      case .videoEnabled: ["active": true]
+      case .videoDisableWarning: ["disableWarning": true]
+      case .videoDisableWarningLifted: ["disableWarning": false]
+      }
+    var told = content
+    told["activeReason"] = "quality"
+    return RaptorMessage(
+      .update, base.with(.subscriberChannel(stream: stream, subscriber: subscriber, channel: channel)),
+      content: told)
   }
 
   /// Asks the publisher for a new offer.

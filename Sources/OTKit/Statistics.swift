@@ -12,6 +12,8 @@ public struct Statistics: Sendable, Equatable {
     public var video: Metrics = [:]
     /// Of the path: `roundTripTime`, `availableOutgoingBitrate`, `bytesSent`, `packetsDropped`, …
     public var transport: Metrics = [:]
+    /// Its picture is kept back for lack of bandwidth.
+    public var isVideoDisabled = false
     /// `type address:port`.
     public var localCandidate: String?
     public var remoteCandidate: String?
@@ -54,6 +56,7 @@ extension Statistics.Peer {
     var json: JSON = [
       "audio": audio.json, "video": video.json, "transport": transport.json(localCandidate, remoteCandidate),
     ]
+    json["videoDisabled"] = .bool(isVideoDisabled)
     if let subscriberID { json["subscriberId"] = .string(subscriberID) }
     return json
   }

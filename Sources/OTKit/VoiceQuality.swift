@@ -3,11 +3,15 @@ enum VoiceQuality {
   /// - Returns: 1 (bad) to 4.5 (nothing to be heard); nil before there is sound.
   static func meanOpinionScore(_ audio: Metrics, roundTripTime: Double?) -> Double? {
     guard let samples = audio["totalSamplesReceived"], samples > 0 else { return nil }
-    let concealed = (audio["concealedSamples"] ?? 0) - (audio["silentConcealedSamples"] ?? 0)
     let emitted = audio["jitterBufferEmittedCount"] ?? 0
     let buffered = emitted > 0 ? (audio["jitterBufferDelay"] ?? 0) / emitted : 0
     return score(
-      delay: (roundTripTime ?? 0) / 2 + buffered + 0.03, loss: min(max(concealed / samples, 0), 1))
+      delay: (roundTripTime ?? 0) / 2 + buffered + 0.03, loss: min(max(madeUp(audio) / samples, 0), 1))
+  }
+
+  /// Samples of sound that had to be made up, where there should have been some.
+  static func madeUp(_ audio: Metrics) -> Double {
+    (audio["concealedSamples"] ?? 0) - (audio["silentConcealedSamples"] ?? 0)
   }
 
   /// - Parameters:

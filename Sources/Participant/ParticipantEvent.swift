@@ -27,10 +27,12 @@ extension ParticipantEvent {
     "archiveStarted", "archiveStopped", "cameraChanged", "connecting", "connectionCreated",
     "connectionDestroyed", "error", "expectation", "firstAudioFrame", "firstVideoFrame", "iceStateChanged",
     "micChanged",
-    "muteForced", "publisherMuted", "publisherStreamCreated", "publisherStreamDestroyed", "sessionConnected",
+    "muteForced", "publisherMuted", "publisherStreamCreated", "publisherStreamDestroyed",
+    "qualityScoreChanged", "sessionConnected",
     "sessionDisconnected", "sessionReconnected", "sessionReconnecting", "signal", "stats", "streamCreated",
     "streamDestroyed", "streamPropertyChanged", "subscriberAudioChanged", "subscriberConnected",
-    "subscriberDestroyed", "subscriberDisconnected", "videoDisabled", "videoEnabled", "warning",
+    "subscriberDestroyed", "subscriberDisconnected", "videoDisableWarning", "videoDisableWarningLifted",
+    "videoDisabled", "videoEnabled", "warning",
   ]
 
   /// `{"event": NAME, "time": seconds since the Unix epoch, …}`.
@@ -117,6 +119,15 @@ extension SessionEvent {
       ("videoDisabled", ["streamId": .string(id), "reason": .string(reason.rawValue)])
     case .videoEnabled(let id, let reason):
       ("videoEnabled", ["streamId": .string(id), "reason": .string(reason.rawValue)])
+    case .videoDisableWarning(let id): ("videoDisableWarning", ["streamId": .string(id)])
+    case .videoDisableWarningLifted(let id): ("videoDisableWarningLifted", ["streamId": .string(id)])
+    case .publisherVideo(let id, let subscriber, _, let change):
+      (change.rawValue, change.record(streamID: id, subscriberID: subscriber))
+    case .qualityScoreChanged(let id, let old, let new):
+      (
+        "qualityScoreChanged",
+        ["streamId": .string(id), "oldQualityScore": old.json, "newQualityScore": new.json]
+      )
     case .iceStateChanged(let id, let state, let local, let remote, let reason):
       (
         "iceStateChanged",
@@ -141,6 +152,26 @@ extension SessionEvent {
     case .warning(let message): ("warning", ["message": .string(message)])
     case .error(let error): error.record
     }
+  }
+}
+
+extension QualityScore {
+  fileprivate var json: JSON {
+    [
+      "audioQualityScore": audio.map { .integer(Int64($0)) } ?? .null,
+      "videoQualityScore": video.map { .integer(Int64($0)) } ?? .null,
+    ]
+  }
+}
+
+extension PublisherVideoChange {
+  fileprivate func record(streamID: String, subscriberID: String?) -> JSON.Object {
+    var object: JSON.Object = ["streamId": .string(streamID)]
+    if self == .videoDisabled || self == .videoEnabled {
+      object["reason"] = .string(SessionEvent.VideoReason.quality.rawValue)
+    }
+    object["subscriberId"] = subscriberID.map { .string($0) } ?? .null
+    return object
   }
 }
 

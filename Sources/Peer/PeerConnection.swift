@@ -162,6 +162,12 @@ package final class PeerConnection {
     pump(at: now)
   }
 
+  /// See `RTPSession.setWithholdingVideo`.
+  package func setWithholdingVideo(_ withholding: Bool) { rtp?.setWithholdingVideo(withholding) }
+
+  /// Nil while not connected.
+  package var sendingConditions: SendingConditions? { phase == .connected ? rtp?.sendingConditions : nil }
+
   /// Asks for a key frame of the video we receive, until one comes.
   package func requestKeyFrame() {
     guard let rtp, let stream = receiveStreams.first(where: { $0.configuration.kind == .video }) else {

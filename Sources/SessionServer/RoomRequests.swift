@@ -67,8 +67,13 @@ extension Room {
     case (.data, .channelData(let stream, let channel, _)): try relayData(channel, of: stream, request)
     case (.create, .subscriber(let stream, let id)): try subscribe(id, to: stream, request)
     case (.delete, .subscriber(let stream, let id)): try unsubscribe(id, from: stream, request)
-    case (.update, .subscriber(let stream, let id)), (.update, .subscriberChannel(let stream, let id, _)):
-      try updateSubscriber(id, of: stream, request)
+    case (.update, .subscriber(let stream, let id)): try updateSubscriber(id, of: stream, request)
+    case (.update, .subscriberChannel(let stream, let id, let channel)):
+      if request.message.content["activeReason"] == "quality" {
+        try relayQuality(of: channel, to: id, of: stream, request)
+      } else {
+        try updateSubscriber(id, of: stream, request)
+      }
     case (.offer, .subscriber(let stream, let id)), (.answer, .subscriber(let stream, let id)),
       (.prAnswer, .subscriber(let stream, let id)), (.candidate, .subscriber(let stream, let id)):
       try relay(id, of: stream, request)

@@ -81,6 +81,33 @@ extension Room {
     succeed(request)
   }
 
+  /// A publisher says that a subscriber's picture goes or comes back for lack of bandwidth (`active`), or may
+  /// go soon (`disableWarning`): the subscriber hears it as clients expect it of a server.
+  mutating func relayQuality(
+    of channel: String, to id: String, of stream: String, _ request: RoomRequest
+  ) throws(RoomRefusal) {
+    guard let index = streamIndex(stream) else { throw .noStream }
+    guard let subscriber = streams[index].subscriber(id) else { throw .noSubscriber }
+    guard streams[index].publisherID == request.sender.id else { throw .forbidden }
+    guard streams[index].info.channels.contains(where: { $0.id == channel }) else { throw .noChannel }
+    guard !isBehind(subscriber.connectionID) else { throw .tooFast }
+    succeed(request)
+    let content = request.message.content
+    let messages = [
+      content["active"]?.boolValue.map {
+        RaptorMessage(.update, request.message.uri, content: ["active": .bool($0)])
+      },
+      content["disableWarning"]?.boolValue.map {
+        RaptorMessage(
+          .updated, base.with(.channel(stream: stream, channel: channel)),
+          content: ["disableWarning": .bool($0)])
+      },
+    ]
+    for message in messages.compactMap(\.self) {
+      send(message, from: configuration.symphonyAddress, to: subscriber.connectionID)
+    }
+  }
+
   /// An offer, answer or candidate: to the other side of the subscription, with the names of the peer
   /// connection added, which the native SDK and old web SDKs leave out.
   mutating func relay(_ id: String, of stream: String, _ request: RoomRequest) throws(RoomRefusal) {

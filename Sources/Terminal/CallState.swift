@@ -70,6 +70,10 @@ package struct CallState: Equatable, Sendable {
   package internal(set) var subscribers: [CallSubscriber] = []
   /// Those of them whose media does not come.
   var silent: Set<String> = []
+  /// Those of them whose picture is off for lack of bandwidth.
+  var paused: Set<String> = []
+  /// How many get no picture of us for lack of bandwidth.
+  var pausedOwn = 0
   /// How many streams of others there are, received or not.
   var others = 0
   /// Whether somebody else was here before.

@@ -47,6 +47,10 @@ extension CallState {
     } else {
       segments.append(Segment(text: "watching", rank: 3))
     }
+    if cameraOn, pausedOwn > 0 {
+      let text = pausedOwn == 1 ? "picture paused" : "picture paused for \(pausedOwn)"
+      segments.append(Segment(text: text, rank: 2, isAlert: true))
+    }
     if isArchiving { segments.append(Segment(text: "recording", rank: 2, isAlert: true)) }
     if let shown {
       segments += segmentsAbout(shown)
@@ -65,6 +69,9 @@ extension CallState {
     var segments = [Segment(text: name + others, rank: 0, opensPart: true)]
     if silent.contains(subscriber.streamID) {
       segments.append(Segment(text: "not answering", rank: 0, isAlert: true))
+    }
+    if subscriber.hasVideo, paused.contains(subscriber.streamID) {
+      segments.append(Segment(text: "slow network", rank: 1, isAlert: true))
     }
     if !subscriberAudioOn {
       segments.append(Segment(text: "sound off", rank: 1, isAlert: true))

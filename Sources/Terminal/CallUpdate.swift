@@ -9,6 +9,8 @@ package enum CallEvent: Equatable, Sendable {
   case subscriberRemoved(streamID: String)
   /// The streams of which nothing comes any more.
   case silent(Set<String>)
+  /// The streams whose picture is off for lack of bandwidth, and how many do not get ours for the same reason.
+  case picturesPaused(Set<String>, ofOwn: Int)
   /// How many streams of others there are, received or not.
   case others(Int)
   case selected(streamID: String)
@@ -40,6 +42,7 @@ extension CallState {
     case .subscriberChanged(let subscriber): change(subscriber)
     case .subscriberRemoved(let streamID): remove(streamID)
     case .silent(let streams): silent = streams
+    case .picturesPaused(let streams, let count): (paused, pausedOwn) = (streams, count)
     case .others(let count):
       others = count
       hadCompany = hadCompany || count > 0

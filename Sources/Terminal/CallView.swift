@@ -32,7 +32,9 @@ extension CallState {
       return
     }
     if showsGrid { return drawGrid(&screen, area, cellAspect: cellAspect) }
-    if shown.hasVideo {
+    if shown.hasVideo, paused.contains(shown.streamID) {
+      drawCentred(&screen, area, "\(shown.name): sound only, the network is too slow for the picture")
+    } else if shown.hasVideo {
       screen.pictures = [PicturePlacement(source: .stream(shown.streamID), area: area)]
     } else {
       drawCentred(&screen, area, "\(shown.name): camera off")
@@ -57,7 +59,10 @@ extension CallState {
     let used = pageEnd - page + (hasOwn ? 1 : 0)
     for (index, subscriber) in subscribers[page..<pageEnd].enumerated() {
       let tile = grid.tile(index, of: used)
-      drawTile(&screen, tile.picture, subscriber.hasVideo ? .stream(subscriber.streamID) : nil)
+      let isPaused = subscriber.hasVideo && paused.contains(subscriber.streamID)
+      drawTile(
+        &screen, tile.picture, subscriber.hasVideo && !isPaused ? .stream(subscriber.streamID) : nil,
+        without: isPaused ? "slow network" : "camera off")
       drawName(of: subscriber, &screen, tile.name)
     }
     if hasOwn {
@@ -67,11 +72,13 @@ extension CallState {
     }
   }
 
-  private func drawTile(_ screen: inout Screen, _ area: CellRectangle, _ source: PictureSource?) {
+  private func drawTile(
+    _ screen: inout Screen, _ area: CellRectangle, _ source: PictureSource?, without: String = "camera off"
+  ) {
     if let source {
       screen.pictures.append(PicturePlacement(source: source, area: area))
     } else {
-      drawCentred(&screen, area, "camera off")
+      drawCentred(&screen, area, without)
     }
   }
 

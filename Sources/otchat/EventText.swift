@@ -10,6 +10,10 @@ final class EventText: Sendable {
   /// Of them those whose media does not come.
   private let silent = Lock<Set<String>>([])
   private let watch = Lock(SilenceWatch())
+  /// Streams of others without their picture, for lack of bandwidth.
+  private let paused = Lock<Set<String>>([])
+  /// Subscribers of ours that get no picture, for lack of bandwidth.
+  private let unseeing = Lock<Set<String>>([])
 
   /// A line about an event; nil if there is nothing to say. To be asked about every event, in order.
   func line(_ event: ParticipantEvent) -> String? {
@@ -28,6 +32,9 @@ final class EventText: Sendable {
   }
 
   private func line(_ statistics: Statistics) -> String? {
+    // Those who have left are not waited for.
+    let subscribers = Set(statistics.publishers.flatMap(\.subscribers).compactMap(\.subscriberID))
+    unseeing.withLock { $0 = $0.intersection(subscribers) }
     let lines = watch.withLock { $0.update(statistics, at: MonotonicClock.now()) }.compactMap {
       id, isSilent in
       silent.withLock { $0 = isSilent ? $0.union([id]) : $0.subtracting([id]) }
@@ -47,7 +54,16 @@ final class EventText: Sendable {
       streams.withLock { $0 = [:] }
       silent.withLock { $0 = [] }
       watch.withLock { $0 = SilenceWatch() }
+      paused.withLock { $0 = [] }
+      unseeing.withLock { $0 = [] }
       return nil
+    case .subscriberDisconnected(let id), .subscriberDestroyed(let id, _):
+      paused.withLock { $0 = $0.subtracting([id]) }
+      return nil
+    case .publisherStreamDestroyed:
+      unseeing.withLock { $0 = [] }
+      return nil
+    case .publisherVideo(_, let subscriber, let name, let change): return line(change, subscriber, name)
     case .streamCreated(let stream):
       streams.withLock { $0[stream.id] = stream }
       return "\(Self.name(stream)) is here"
@@ -67,12 +83,33 @@ final class EventText: Sendable {
     case .muteForced(let active):
       return active ? "a moderator muted everybody" : "microphones may be on again"
     case .videoDisabled(let id, .quality):
+      paused.withLock { $0 = $0.union([id]) }
       return "\(name(ofStream: id))'s picture is paused: too slow a network"
+    case .videoEnabled(let id, .quality):
+      paused.withLock { $0 = $0.subtracting([id]) }
+      return "\(name(ofStream: id))'s picture is back"
+    case .videoDisableWarning(let id):
+      return "the network is slow: \(name(ofStream: id))'s picture may be paused"
     case .signal(let signal) where signal.type == Participant.chatType:
       return "\(author(signal)): \(signal.data ?? "")"
     case .warning(let text): return "warning: \(text)"
     case .error(let error): return Self.warning(error)
     default: return nil
+    }
+  }
+
+  /// About our own picture.
+  private func line(_ change: PublisherVideoChange, _ subscriber: String?, _ name: String?) -> String? {
+    let name = name ?? "somebody"
+    switch change {
+    case .videoDisabled:
+      if let subscriber { unseeing.withLock { $0 = $0.union([subscriber]) } }
+      return "your picture for \(name) is paused: too slow a network"
+    case .videoEnabled:
+      if let subscriber { unseeing.withLock { $0 = $0.subtracting([subscriber]) } }
+      return "\(name) gets your picture again"
+    case .videoDisableWarning: return "the network is slow: your picture for \(name) may be paused"
+    case .videoDisableWarningLifted: return nil
     }
   }
 
@@ -88,6 +125,12 @@ final class EventText: Sendable {
 
   /// Nil for our own streams.
   func stream(_ id: String) -> OTKit.Stream? { streams.withLock { $0[id] } }
+
+  /// Streams of others without their picture, for lack of bandwidth.
+  var pausedStreams: Set<String> { paused.withLock { $0 } }
+
+  /// How many get no picture of us, for lack of bandwidth.
+  var unseeingSubscribers: Int { unseeing.withLock { $0.count } }
 
   /// How many others publish.
   var others: Int { streams.withLock { $0.count } }

@@ -52,6 +52,7 @@ final class ScreenConsole: CallConsole {
     case .stats(let statistics):
       display.send(.statistics(rates.withLock { $0.update(statistics, at: MonotonicClock.now()) }))
       display.send(.silent(text.silentStreams))
+      display.send(.picturesPaused(text.pausedStreams, ofOwn: text.unseeingSubscribers))
     case .warning, .refused, .error: break
     case .expectation: break  // told when the terminal is given back
     }
@@ -83,6 +84,8 @@ final class ScreenConsole: CallConsole {
       if let stream = text.stream(id) { display.send(.subscriberAdded(CallSubscriber(stream))) }
     case .subscriberDestroyed(let id, _): display.send(.subscriberRemoved(streamID: id))
     case .publisherStreamCreated: display.send(.publishing(true))
+    case .videoDisabled(_, .quality), .videoEnabled(_, .quality), .publisherVideo:
+      display.send(.picturesPaused(text.pausedStreams, ofOwn: text.unseeingSubscribers))
     case .archiveStarted: display.send(.archiving(true))
     case .archiveStopped: display.send(.archiving(false))
     case .signal(let signal) where signal.type == Participant.chatType:

@@ -2,6 +2,7 @@ import Base
 import Glibc
 import OpenTokProtocol
 import Peer
+import RTP
 import SessionServer
 import TestSupport
 import Testing
@@ -220,6 +221,46 @@ import Testing
     #expect((statistics.video["framesSent"] ?? 0) == sent.reduce(0, +))
     #expect((statistics.video["framesEncoded"] ?? 0) < sent.reduce(0, +))
     for participant in others + [a] { await participant.session.disconnect() }
+    await server.stop()
+  }
+
+  /// As the publisher decides when a path carries too little for a picture.
+  @Test(.timeLimit(.minutes(3))) func aPictureThatTheNetworkTakesIsToldToBoth() async throws {
+    let server = try await Server.start()
+    let a = try await Participant.join(server)
+    let b = try await Participant.join(server, data: "Bob")
+    try await a.session.publish(try Participant.publisher(name: "A"))
+    let stream = try await b.stream(named: "A")
+    try await b.session.subscribe(to: stream)
+    try await b.seesAndHears(stream.id, tone: 440)
+    let peer = try await #require(a.session.publications[stream.id]?.subscribers.keys.first)
+    for change in [.videoDisableWarning, .videoDisabled, .videoEnabled, .videoDisableWarningLifted]
+      as [AudioFallback.Change]
+    {
+      await a.session.publisherPeer(.fallback(peer, change))
+    }
+    try await b.waitFor("all of it") { $0.name == "videoDisableWarningLifted" ? true : nil }
+    let names = b.events.map(\.name).filter { $0.hasPrefix("video") }
+    #expect(names == ["videoDisableWarning", "videoDisabled", "videoEnabled", "videoDisableWarningLifted"])
+    let reasons = b.events.compactMap { event -> SessionEvent.VideoReason? in
+      switch event {
+      case .videoDisabled(stream.id, let reason), .videoEnabled(stream.id, let reason): reason
+      default: nil
+      }
+    }
+    #expect(reasons == [.quality, .quality])
+    let told = a.events.compactMap { event -> String? in
+      guard case .publisherVideo(stream.id, peer.subscriberID, let name, let change) = event else {
+        return nil
+      }
+      return "\(change) \(name ?? "?")"
+    }
+    #expect(
+      told == [
+        "videoDisableWarning Bob", "videoDisabled Bob", "videoEnabled Bob", "videoDisableWarningLifted Bob",
+      ])
+    await b.session.disconnect()
+    await a.session.disconnect()
     await server.stop()
   }
 

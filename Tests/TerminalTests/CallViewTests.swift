@@ -96,6 +96,22 @@ struct CallViewTests {
         .view(columns: 70, rows: 1).text == " Ada · watching · recording │ Bob · sound off │ ? help")
   }
 
+  @Test func aSlowNetworkIsSaid() {
+    let view = state(.subscriberAdded(bob), .picturesPaused(["b"], ofOwn: 1)).view(columns: 72, rows: 3)
+    #expect(
+      view.text
+        == screen(
+          "", "        Bob: sound only, the network is too slow for the picture",
+          " Ada · mic on · cam on · picture paused │ Bob · slow network │ ? help"))
+    #expect(view.pictures.isEmpty)
+    #expect(
+      state(.subscriberAdded(bob), .picturesPaused(["other"], ofOwn: 3)).view(columns: 72, rows: 1).text
+        == " Ada · mic on · cam on · picture paused for 3 │ Bob │ ? help")
+    #expect(
+      state(.picturesPaused([], ofOwn: 1), .camera(false)).view(columns: 72, rows: 1).text
+        == " Ada · mic on · cam off │ alone │ ? help")
+  }
+
   @Test func connectionStates() {
     var connecting = CallState(ownName: "Ada")
     _ = connecting.update(.connection(.connecting("asking for credentials")), at: .zero)

@@ -1,6 +1,6 @@
 import Base
 import OpenTokProtocol
-import Participant
+@testable import Participant
 import Testing
 
 @testable import OTKit
@@ -35,5 +35,43 @@ struct EventTextTests {
     #expect(text.line(.cameraChanged(true, source: "noise")) == "now sending noise")
     #expect(
       line(.error(.streamNotFound)) == "warning: the stream is gone (1501 OT_STREAM_NOT_FOUND)")
+  }
+
+  @Test func tellsOfPicturesThatSlowNetworksTake() {
+    let text = EventText()
+    func line(_ event: SessionEvent) -> String? { text.line(.session(event)) }
+    func own(_ change: PublisherVideoChange, _ subscriber: String, _ name: String?) -> String? {
+      line(.publisherVideo(streamID: "p", subscriberID: subscriber, name: name, change))
+    }
+    _ = line(.streamCreated(stream()))
+    #expect(
+      line(.videoDisableWarning(streamID: "s")) == "the network is slow: bob's picture may be paused")
+    #expect(line(.videoDisabled(streamID: "s", .quality)) == "bob's picture is paused: too slow a network")
+    #expect(text.pausedStreams == ["s"])
+    #expect(line(.videoEnabled(streamID: "s", .publishVideo)) == nil)
+    #expect(text.pausedStreams == ["s"])
+    #expect(line(.videoEnabled(streamID: "s", .quality)) == "bob's picture is back")
+    #expect(text.pausedStreams == [])
+    _ = line(.videoDisabled(streamID: "s", .quality))
+    _ = line(.subscriberDisconnected(streamID: "s"))
+    #expect(text.pausedStreams == [], "it is made anew, with its picture")
+
+    #expect(
+      own(.videoDisableWarning, "1", "eve") == "the network is slow: your picture for eve may be paused")
+    #expect(own(.videoDisableWarningLifted, "1", "eve") == nil)
+    #expect(own(.videoDisabled, "1", "eve") == "your picture for eve is paused: too slow a network")
+    #expect(own(.videoDisabled, "2", nil) == "your picture for somebody is paused: too slow a network")
+    #expect(text.unseeingSubscribers == 2)
+    #expect(own(.videoEnabled, "1", "eve") == "eve gets your picture again")
+    #expect(text.unseeingSubscribers == 1)
+    var statistics = Statistics(publishers: [.init(streamID: "p", subscribers: [.init(subscriberID: "2")])])
+    func show() {
+      _ = text.line(.stats(ParticipantStatistics(session: statistics, cpuSeconds: 0, rssBytes: 0)))
+    }
+    show()
+    #expect(text.unseeingSubscribers == 1)
+    statistics.publishers[0].subscribers = []
+    show()
+    #expect(text.unseeingSubscribers == 0, "it has left")
   }
 }

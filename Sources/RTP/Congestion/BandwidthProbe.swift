@@ -11,13 +11,15 @@ struct BandwidthProbe {
   private static let timeout = Duration.seconds(2)
   private static let minimumArrivals = 4
   /// With more loss than this nothing can be said of a few packets.
-  private static let maximumLoss = 0.1
+  static let maximumLoss = 0.1
   /// What is not used is not worth a look, 0...1.
   private static let leastUse = 0.6
 
   /// How long the packets of a probe take, at least.
   static let duration = 0.015
   static let minimumPackets = 5
+  /// Of a packet on the mean, in octets; where sound is all that is left it need not wait for more.
+  static let packetSize = (normal: 400, withholding: 200)
 
   private struct Cluster {
     /// Bits per second.
@@ -77,13 +79,15 @@ struct BandwidthProbe {
   /// - Parameters:
   ///   - bitrate: the estimate.
   ///   - acknowledged: what arrives.
+  ///   - isWithholding: more would be sent if there were room for it, however little is sent now.
   mutating func next(
-    bitrate: Double, maximum: Double, acknowledged: Double?, loss: Double, at now: Instant
+    bitrate: Double, maximum: Double, acknowledged: Double?, loss: Double, isWithholding: Bool = false,
+    at now: Instant
   ) -> Double? {
     guard cluster == nil, bitrate < 0.9 * maximum, loss < Self.maximumLoss else { return nil }
     let factor: Double
     if let lastProbe {
-      guard let acknowledged, acknowledged > Self.leastUse * bitrate || goesOn,
+      guard let acknowledged, acknowledged > Self.leastUse * bitrate || goesOn || isWithholding,
         goesOn || now - lastProbe >= Self.interval,
         lastCongestion.map({ now - $0 >= Self.pauseAfterCongestion }) ?? true
       else { return nil }

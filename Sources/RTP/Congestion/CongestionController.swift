@@ -132,12 +132,15 @@ struct CongestionController: ~Copyable {
     lossBased.begin(with: result)
   }
 
+  /// Whether the peer tells what becomes of the packets.
+  var isAnswered: Bool { silences == 0 }
+
   /// The rate in bits per second at which some packets are to be sent now, to find out more; nil: none.
-  mutating func nextProbe(at now: Instant) -> Int? {
+  mutating func nextProbe(isWithholding: Bool, at now: Instant) -> Int? {
     guard hasFeedback, silences == 0, delayBased.usage == .normal,
       let rate = probe.next(
         bitrate: Double(target), maximum: Double(limits.upperBound), acknowledged: delayBased.acknowledged,
-        loss: loss, at: now)
+        loss: loss, isWithholding: isWithholding, at: now)
     else { return nil }
     lastProbeNumber = nil
     return Int(rate)

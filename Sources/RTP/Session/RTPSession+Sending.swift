@@ -14,7 +14,7 @@ extension RTPSession {
 
   /// Sends a picture, spread over time. If too much waits already it is dropped, and a key frame asked for.
   package func send(_ frame: EncodedVideoFrame, on id: StreamID, at now: Instant) {
-    guard !isClosed, let stream = sendStream(id) else { return }
+    guard !isClosed, !isWithholdingVideo, let stream = sendStream(id) else { return }
     reports.start(at: now)
     if frame.isKeyFrame {
       // What still waits before a key frame that was asked for is of no use any more.
@@ -31,6 +31,26 @@ extension RTPSession {
       let size = stream.history.packet(number)?.count ?? 0
       pacer.enqueue(Pacer.Entry(stream: id, sequenceNumber: number, size: size, enqueued: now), .video)
     }
+  }
+
+  /// Whether pictures are kept back, so that all there is of bandwidth is left to the sound. What waits is
+  /// given up and nothing is sent again; from time to time a few packets find out whether there is room. The
+  /// first picture afterwards has to be a key frame.
+  package func setWithholdingVideo(_ withholding: Bool) {
+    isWithholdingVideo = withholding
+    guard withholding else { return }
+    for stream in sendStreams where stream.configuration.kind == .video { pacer.removeAll(of: stream.id) }
+  }
+
+  /// What sending is up against just now.
+  package var sendingConditions: SendingConditions {
+    let video = sendStreams.first { $0.configuration.kind == .video }
+    return SendingConditions(
+      availableBitrate: congestion.target, loss: congestion.loss, isAnswered: congestion.isAnswered,
+      canProbe: video?.configuration.transportCC == true && video?.rtxHeader != nil
+        && congestion.loss < BandwidthProbe.maximumLoss,
+      videoTarget: videoTarget.bitrate,
+      videoBytesSent: video.map { $0.statistics.bytesSent - $0.statistics.retransmittedBytesSent } ?? 0)
   }
 
   /// Hands over every packet that may leave now, unprotected. The pointer is valid during the call of
@@ -91,7 +111,8 @@ extension RTPSession {
 extension RTPSession {
   /// Sends a packet again that the peer misses, unless that has just been done or would cost too much.
   func retransmit(_ sequenceNumber: UInt16, of stream: SendStream, at now: Instant) {
-    guard let number = stream.extend(sequenceNumber), let packet = stream.history.packet(number),
+    guard !isWithholdingVideo || stream.configuration.kind == .audio,
+      let number = stream.extend(sequenceNumber), let packet = stream.history.packet(number),
       // Nil while it waits in the pacer.
       let sent = stream.history.metadata(number)?.sent,
       now - sent >= max(.milliseconds(5), roundTripTime.estimate * 3 / 4),
@@ -130,7 +151,7 @@ extension RTPSession {
   private func startProbe(at now: Instant) {
     guard !pacer.isProbing,
       let stream = sendStreams.first(where: { $0.configuration.transportCC && $0.rtxHeader != nil }),
-      let rate = congestion.nextProbe(at: now)
+      let rate = congestion.nextProbe(isWithholding: isWithholdingVideo, at: now)
     else { return }
     var recent: [Pacer.Entry] = []
     var number = stream.nextSequenceNumber - 1
@@ -145,8 +166,11 @@ extension RTPSession {
       }
       number -= 1
     }
-    recent.sort { $0.size > $1.size }
-    let needed = max(Int(Double(rate) / 8 * BandwidthProbe.duration), BandwidthProbe.minimumPackets * 400)
+    recent.sort { isWithholdingVideo ? $0.size < $1.size : $0.size > $1.size }
+    let packetSize =
+      isWithholdingVideo ? BandwidthProbe.packetSize.withholding : BandwidthProbe.packetSize.normal
+    let needed = max(
+      Int(Double(rate) / 8 * BandwidthProbe.duration), BandwidthProbe.minimumPackets * packetSize)
     var entries: [Pacer.Entry] = []
     var size = 0
     while !recent.isEmpty, size < needed || entries.count < BandwidthProbe.minimumPackets, entries.count < 60

@@ -52,6 +52,7 @@ package final class RTPSession {
   var roundTripTime = RoundTripTime()
   var packetsMalformed = 0
   var packetsUnknown = 0
+  var isWithholdingVideo = false
   private(set) var isClosed = false
   private var nextStream = 0
   let scratch: UnsafeMutableRawBufferPointer

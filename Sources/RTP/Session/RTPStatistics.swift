@@ -108,3 +108,31 @@ package struct RTPStatistics: Sendable, Equatable {
   /// RTP packets that belong to no stream.
   package var packetsUnknown = 0
 }
+
+/// What the sending half of an `RTPSession` is up against.
+package struct SendingConditions: Sendable, Equatable {
+  /// Bits per second for everything, packets with their overhead.
+  package var availableBitrate: Int
+  /// Share of our packets lost, 0...1.
+  package var loss: Double
+  /// Whether the peer tells what becomes of the packets. If not, `availableBitrate` says nothing of the path.
+  package var isAnswered: Bool
+  /// Whether it can be found out what the path carries without sending pictures.
+  package var canProbe: Bool
+  /// Bits per second that are left for pictures.
+  package var videoTarget: Int
+  /// Of pictures since the start, without retransmissions.
+  package var videoBytesSent: Int
+
+  package init(
+    availableBitrate: Int, loss: Double = 0, isAnswered: Bool = true, canProbe: Bool = true,
+    videoTarget: Int, videoBytesSent: Int
+  ) {
+    self.availableBitrate = availableBitrate
+    self.loss = loss
+    self.isAnswered = isAnswered
+    self.canProbe = canProbe
+    self.videoTarget = videoTarget
+    self.videoBytesSent = videoBytesSent
+  }
+}

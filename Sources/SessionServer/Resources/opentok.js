@@ -1867,11 +1867,16 @@ class Subscriber extends EventEmitter {
     this._updateVideo('publishVideo');
   }
 
-  /** The server switches our video, to save bandwidth. */
+  /** The publisher, or a media server, switches our video for lack of bandwidth. */
   _qualityChanged(active) {
     this._qualityAllowsVideo = active;
     this._applyTracks();
     this._updateVideo('quality');
+  }
+
+  /** Or may do so soon. */
+  _disableWarning(active) {
+    this._emit(active ? 'videoDisableWarning' : 'videoDisableWarningLifted', {});
   }
 
   /** Ends receiving at once; the element stays until `_remove()`. */
@@ -2511,7 +2516,12 @@ const MESSAGES = {
     for (const change of stream._update(path.channel, content)) {
       session._emit('streamPropertyChanged', { stream, ...change });
     }
-    session.getSubscribersForStream(stream).forEach((subscriber) => subscriber._streamChanged());
+    const { disableWarning } = content;
+    const isVideo = (stream._channels.get(path.channel) || {}).type === 'video';
+    for (const subscriber of session.getSubscribersForStream(stream)) {
+      subscriber._streamChanged();
+      if (isVideo && typeof disableWarning === 'boolean') subscriber._disableWarning(disableWarning);
+    }
   },
 
   'stream/subscriber created': () => {}, // the offer is asked for by generateoffer
