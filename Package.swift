@@ -56,6 +56,11 @@ let modules: [Target] =
   + module(
     "Participant", ["Base", "MediaIO", "OpenTokProtocol", "OTKit", "CLinux"],
     testing: ["Base", "OTKit", "OpenTokProtocol", "SessionServer"])
+  + module(
+    "Scenario",
+    ["Base", "CommandLineKit", "OpenTokProtocol", "OTKit", "Participant", "Peer", "Terminal"],
+    resources: [.embedInCode("Resources")],
+    testing: ["Base", "CommandLineKit", "OpenTokProtocol", "Participant"])
 
 /// Built by `scripts/fuzz` only: it needs libFuzzer's `main`.
 let fuzzing: [Target] =
@@ -88,8 +93,9 @@ let package = Package(
     .executableTarget(
       name: "otchat",
       dependencies: [
-        "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "Participant", "SessionServer", "Terminal",
-        "CLinux",
+        "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "Participant", "Peer", "Scenario",
+        "SessionServer",
+        "Terminal", "CLinux",
         "Codecs", "MediaIO",
       ],
       swiftSettings: settings),

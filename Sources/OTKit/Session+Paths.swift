@@ -28,6 +28,7 @@ extension Session {
     configuration.relayTrust = RelayTrust(
       certificateFile: self.configuration.trust.certificateFile, insecure: self.configuration.trust.insecure)
     configuration.relayOnly = self.configuration.relayOnly || info?.relayOnly == true
+    configuration.link = self.configuration.link
     return configuration
   }
 
@@ -114,6 +115,12 @@ extension Session {
 
   func watchAddresses() async {
     addressObservation = await AddressWatch.shared.observe { [inbox] in inbox.yield(.addresses($0)) }
+  }
+
+  /// As if the network had cut the socket off: it is lost without a goodbye and opened again.
+  package func loseSocket() {
+    machine?.networkChanged(socketIsCutOff: true, at: MonotonicClock.now())
+    act()
   }
 
   func addressesChanged(_ addresses: Set<String>) {

@@ -1,4 +1,5 @@
 import Base
+import Peer
 
 /// A STUN or TURN server.
 public struct ICEServer: Sendable, Equatable {
@@ -35,6 +36,8 @@ extension Session {
     package var offerTimeout: Duration = .seconds(10)
     /// Before a failed subscription is made again.
     package var retryDelay: Duration = .seconds(1)
+    /// A network for media that is worse than the real one.
+    package var link: ImpairedLink?
 
     public init(
       apiURL: String? = nil, trust: TLSTrust = .system, timeout: Duration = .seconds(10),

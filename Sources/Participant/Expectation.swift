@@ -57,6 +57,9 @@ package struct Expectation: Sendable, Equatable {
   let held: Double?
   /// Seconds after being connected.
   let limit: Double?
+
+  /// Whether it is decided in a limited time, and not by the last figures.
+  package var isLimited: Bool { limit != nil }
 }
 
 /// Figures of one moment: the session's statistics and what has been counted.

@@ -15,7 +15,10 @@ package struct ExpectationMonitor: Sendable {
 
   private struct Check: Sendable {
     let expectation: Expectation
+    /// From when on its limit counts; nil: from when the session was entered.
+    var since: Instant?
     var result: Result?
+    var isTold = false
     var values: [Double] = []
     var last: Double?
     /// Since when the condition holds.
@@ -33,6 +36,31 @@ package struct ExpectationMonitor: Sendable {
 
   /// Everything that can be decided before the end is, and there is nothing else.
   package var isDecided: Bool { !checks.isEmpty && checks.allSatisfy { $0.result != nil } }
+
+  /// Nothing is left to be decided.
+  package var isDecidedOrEmpty: Bool { checks.allSatisfy { $0.result != nil } }
+
+  /// Something more is expected from now on.
+  ///
+  /// - Returns: its number, for `result`.
+  package mutating func add(_ expectation: Expectation, at now: Instant) -> Int {
+    checks.append(Check(expectation: expectation, since: now))
+    return checks.count - 1
+  }
+
+  /// Nil while it is not decided.
+  package func result(_ number: Int) -> Result? { checks[number].result }
+
+  /// What has been decided since the last time.
+  package mutating func takeResults() -> [Result] {
+    var results: [Result] = []
+    for index in checks.indices where !checks[index].isTold {
+      guard let result = checks[index].result else { continue }
+      checks[index].isTold = true
+      results.append(result)
+    }
+    return results
+  }
 
   package mutating func received(_ event: ParticipantEvent, at now: Instant) {
     let name = event.name
@@ -114,8 +142,8 @@ package struct ExpectationMonitor: Sendable {
   }
 
   private func isInTime(_ check: Check, at now: Instant) -> Bool {
-    guard let limit = check.expectation.limit, let connected else { return true }
-    return (now - connected).seconds <= limit
+    guard let limit = check.expectation.limit, let start = check.since ?? connected else { return true }
+    return (now - start).seconds <= limit
   }
 
   private mutating func decide(_ index: Int, passed: Bool, _ reason: String?) {

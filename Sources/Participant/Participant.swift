@@ -46,7 +46,7 @@ package actor Participant {
   var subscribers: [String: Subscriber] = [:]
   var subscriberAudio: Bool
   private(set) var ending: Result<Void, OpenTokError>?
-  private var hasEntered = false
+  package private(set) var hasEntered = false
   /// The server has given our connection up while we were away.
   var isForgotten = false
   private var monitor: ExpectationMonitor

@@ -10,7 +10,8 @@ package struct ParticipantStatistics: Sendable, Equatable {
   package var cpuSeconds: Double
   package var rssBytes: Int64
 
-  var json: JSON.Object {
+  /// As in a `stats` event.
+  package var json: JSON.Object {
     var object = session.json.objectValue ?? [:]
     object["process"] = ["cpuSeconds": .number(cpuSeconds), "rssBytes": .integer(rssBytes)]
     return object

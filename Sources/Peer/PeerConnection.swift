@@ -48,6 +48,8 @@ package final class PeerConnection {
     package var interruptionLimit = Duration.seconds(60)
     /// Bits per second that sending never exceeds.
     package var maximumBitrate = 2_500_000
+    /// A network that is worse than the real one; nil: that one.
+    package var link: ImpairedLink?
 
     package init(certificate: Certificate, cname: String) {
       self.certificate = certificate
@@ -246,7 +248,8 @@ package final class PeerConnection {
       certificate: configuration.certificate,
       transmit: { [weak self] datagram in
         guard let self, hasConsent, let ice else { return false }
-        return ice.send(datagram)
+        guard let link = configuration.link else { return ice.send(datagram) }
+        return link.send(datagram) { [weak self] in self?.ice?.send($0) ?? false }
       },
       events: { [weak self] event in self?.secureTransport(event) },
       packets: { [weak self] packet, now in

@@ -154,6 +154,13 @@ package actor SessionServer {
     stun = nil
   }
 
+  /// A token of this server's project for a day from now on; nil if that is no session id.
+  ///
+  /// - Parameter now: seconds since 1970.
+  package nonisolated func token(session: String, role: Role, now: Int64) -> String? {
+    SessionID(session).map { project.token(for: $0, role: role, data: "", now: now) }
+  }
+
   private static func project(_ configuration: Configuration) throws(SessionServerError) -> ProjectCredentials
   {
     if let key = configuration.apiKey, let secret = configuration.apiSecret {

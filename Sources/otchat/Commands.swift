@@ -61,10 +61,6 @@ enum Commands {
     return Command("archive", action, summary: summaries[action] ?? action, availability: .notYet)
   }
 
-  static let run = Command(
-    "run", summary: "Play a scenario of scripted participants",
-    operands: [Operand("SCENARIO.json", "the scenario")], availability: .notYet)
-
   static let load = Command("load", summary: "Load a session and print a table", availability: .notYet)
 
   static let doctor = Command(

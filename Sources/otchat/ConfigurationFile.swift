@@ -1,6 +1,7 @@
 import CommandLineKit
 import Foundation
 import OpenTokProtocol
+import Scenario
 
 /// The configuration of `connect`: JSON with the flags' names as keys (`Config.example.json`).
 enum ConfigurationFile {
@@ -32,7 +33,7 @@ enum ConfigurationFile {
         .badConfiguration, "\(path) is not JSON: \(place(of: error, in: data))",
         hint: "Config.example.json shows how it looks")
     }
-    try arguments.merge(file: path, entries: object.map { ($0.key, value($0.value)) })
+    try arguments.merge(file: path, entries: object.map { ($0.key, ConfigurationValue($0.value)) })
   }
 
   /// Where a person finds the fault.
@@ -45,16 +46,5 @@ enum ConfigurationFile {
         decoding: before[(before.lastIndex(of: 0x0A).map { $0 + 1 } ?? before.startIndex)...], as: UTF8.self
       ).count + 1
     return "line \(line), column \(column)"
-  }
-
-  private static func value(_ json: JSON) -> ConfigurationValue {
-    switch json {
-    case .bool(let value): .boolean(value)
-    case .integer(let value): .number(Double(value))
-    case .number(let value): .number(value)
-    case .string(let value): .text(value)
-    case .array(let values): .list(values.map(value))
-    case .null, .object: .unsupported
-    }
   }
 }

@@ -15,7 +15,7 @@ struct ExpectationReport {
       let outcome = result.reason ?? result.actual.map { "it is \(ExpectationMonitor.shown($0))" } ?? ""
       Output.note("expect: \(result.passed ? "ok     " : "FAILED ") \(text)  \(outcome)")
       if !result.passed, environment["GITHUB_ACTIONS"] == "true" {
-        Output.line("::error title=otchat::\(annotation("\(result.text): \(result.reason ?? "")"))")
+        Output.line(Self.annotation("\(result.text): \(result.reason ?? "")"))
       }
     }
   }
@@ -27,42 +27,15 @@ struct ExpectationReport {
   }
 
   func junit(seconds: Double) -> String {
-    var lines = [
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
-      "<testsuite name=\"otchat connect\" tests=\"\(results.count)\" failures=\"\(failed.count)\" "
-        + "time=\"\(String(format: "%.3f", seconds))\">",
-    ]
-    for result in results {
-      let name = "  <testcase classname=\"otchat.connect\" name=\"\(escaped(result.text))\""
-      guard !result.passed else {
-        lines.append(name + "/>")
-        continue
-      }
-      lines.append(name + ">")
-      lines.append("    <failure message=\"\(escaped(result.reason ?? ""))\"/>")
-      lines.append("  </testcase>")
+    let cases = results.map {
+      JUnitReport.Case(group: "otchat.connect", name: $0.text, failure: $0.passed ? nil : $0.reason ?? "")
     }
-    return (lines + ["</testsuite>", ""]).joined(separator: "\n")
+    return JUnitReport(suite: "otchat connect", cases: cases, seconds: seconds).text
   }
 
-  private func escaped(_ text: String) -> String {
-    var escaped = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      // XML 1.0 has no way to write these.
-      case _ where scalar.properties.generalCategory == .control: escaped += "?"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
-  }
-
-  /// Workflow commands take one line, in which `%` begins an escape.
-  private func annotation(_ text: String) -> String {
-    text.replacing("%", with: "%25").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
+  /// A line that GitHub shows beside the job. Workflow commands take one line, in which `%` begins an escape.
+  static func annotation(_ text: String) -> String {
+    "::error title=otchat::"
+      + text.replacing("%", with: "%25").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
   }
 }

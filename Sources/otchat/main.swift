@@ -13,6 +13,7 @@ func run(_ words: [String]) async throws {
     try arguments.merge(environment: ProcessInfo.processInfo.environment)
     switch arguments.command.name {
     case "connect": try await ConnectCommand(arguments).run()
+    case "run": try await RunCommand(arguments).run()
     case "serve": try await ServeCommand(arguments).run()
     case "token create": try TokenCommand.create(arguments)
     case "token inspect": try TokenCommand.inspect(arguments)

@@ -1,0 +1,50 @@
+import Foundation
+
+/// Results as JUnit's XML, which CI systems read.
+struct JUnitReport {
+  struct Case {
+    let group: String
+    let name: String
+    /// Nil: it passed.
+    let failure: String?
+  }
+
+  let suite: String
+  let cases: [Case]
+  let seconds: Double
+
+  var text: String {
+    var lines = [
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
+      "<testsuite name=\"\(Self.escaped(suite))\" tests=\"\(cases.count)\" "
+        + "failures=\"\(cases.count { $0.failure != nil })\" time=\"\(String(format: "%.3f", seconds))\">",
+    ]
+    for one in cases {
+      let start = "  <testcase classname=\"\(Self.escaped(one.group))\" name=\"\(Self.escaped(one.name))\""
+      guard let failure = one.failure else {
+        lines.append(start + "/>")
+        continue
+      }
+      lines.append(start + ">")
+      lines.append("    <failure message=\"\(Self.escaped(failure))\"/>")
+      lines.append("  </testcase>")
+    }
+    return (lines + ["</testsuite>", ""]).joined(separator: "\n")
+  }
+
+  private static func escaped(_ text: String) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      case "\"": escaped += "&quot;"
+      // XML 1.0 has no way to write these.
+      case _ where scalar.properties.generalCategory == .control: escaped += "?"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+}
