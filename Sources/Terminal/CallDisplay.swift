@@ -26,6 +26,7 @@ package final class CallDisplay: Sendable {
     var redraw = true
     var isPosted = false
     var flow = TerminalFlow()
+    var answers = TerminalAnswers()
     var counters = Counters()
   }
 
@@ -33,10 +34,12 @@ package final class CallDisplay: Sendable {
   private static let maximumRate = 30.0
   /// Of one core, for drawing.
   private static let maximumShare = 0.4
+  /// How long the first picture waits for what the terminal says about itself; what comes later counts, too.
+  private static let answerPatience = Duration.milliseconds(100)
 
   private let device: TerminalDevice
   private let capabilities: TerminalCapabilities
-  private let style: PictureStyle
+  private let style: PictureStyle?
   private let commands: @Sendable (CallCommand) -> Void
   private let shared: Lock<Shared>
   private let wake = Semaphore()
@@ -47,10 +50,12 @@ package final class CallDisplay: Sendable {
 
   /// Takes the terminal over.
   ///
-  /// - Parameter commands: called on the reading thread for every command; must neither block nor call
-  ///   `stop`. A terminal that goes away is `quit`.
+  /// - Parameters:
+  ///   - style: nil: the best that the terminal says it is able to draw.
+  ///   - commands: called on the reading thread for every command; must neither block nor call
+  ///     `stop`. A terminal that goes away is `quit`.
   package init(
-    device: TerminalDevice, capabilities: TerminalCapabilities, style: PictureStyle, state: CallState,
+    device: TerminalDevice, capabilities: TerminalCapabilities, style: PictureStyle?, state: CallState,
     commands: @escaping @Sendable (CallCommand) -> Void
   ) {
     self.device = device
@@ -111,11 +116,15 @@ package final class CallDisplay: Sendable {
     threads.first?.join(until: deadline)
     // Answers that are still to come would end up on the shell's command line.
     let patience = MonotonicClock.now() + .milliseconds(150)
-    while shared.withLock({ $0.flow.awaitsAnswer }), MonotonicClock.now() < patience { usleep(2000) }
+    while awaitsAnswer, MonotonicClock.now() < patience { usleep(2000) }
     deaf.set()
     signals.wake()
     threads.last?.join(until: deadline)
     device.leave()
+  }
+
+  private var awaitsAnswer: Bool {
+    shared.withLock { $0.flow.awaitsAnswer || (capabilities.answers && !$0.answers.isComplete) }
   }
 
   private func notify() {
@@ -156,12 +165,15 @@ package final class CallDisplay: Sendable {
   }
 
   private func press(_ key: Key) {
-    if key == .deviceStatus {
-      shared.withLock { $0.flow.answered() }
-      notify()
-    } else {
-      send(.key(key))
+    guard case .answer(let answer) = key else { return send(.key(key)) }
+    shared.withLock { shared in
+      if answer == .ready {
+        shared.flow.answered()
+      } else {
+        shared.answers.take(answer)
+      }
     }
+    notify()
   }
 
   private func react(to signals: [Int32]) {
@@ -173,43 +185,66 @@ package final class CallDisplay: Sendable {
       shared.redraw = true
     }
     notify()
+    // The font may have changed, too.
+    if size.cell == nil { ask(TerminalAnswers.sizeQuestions) }
   }
 
   // MARK: Drawing
 
+  /// Asks the terminal about itself.
+  private func ask(_ questions: String) {
+    guard capabilities.answers else { return }
+    _ = device.write(Array(questions.utf8)[...], until: MonotonicClock.now() + .milliseconds(200))
+  }
+
   private func draw() {
-    let renderer = PictureRenderer(style: style, colors: capabilities.colors)
-    var encoder = ScreenEncoder(capabilities: capabilities)
+    ask(TerminalAnswers.questions(for: capabilities))
+    let patience = MonotonicClock.now() + Self.answerPatience
+    while awaitsAnswer, !stopping.isSet, MonotonicClock.now() < patience { _ = wake.wait(until: patience) }
+    var painter = PicturePainter(profile: profile, capabilities: capabilities)
     var earliest = MonotonicClock.now()
     while true {
       _ = wake.wait(until: MonotonicClock.now() + .milliseconds(500))
       while !stopping.isSet, MonotonicClock.now() < earliest { _ = wake.wait(until: earliest) }
-      if stopping.isSet { return }
+      if stopping.isSet { break }
       let began = MonotonicClock.now()
       guard let scene = takeScene(at: began) else {
         earliest = began + .milliseconds(20)
         notify()
         continue
       }
-      if scene.redraw { encoder.invalidate() }
-      var screen = scene.screen
-      for placement in screen.pictures {
-        guard let frame = scene.pictures[placement.source] else { continue }
-        renderer.draw(
-          frame, in: placement.area, cellAspect: scene.cellAspect, filter: scene.filter, to: &screen)
+      if scene.profile != painter.profile {
+        guard write(painter.farewell) else { return }
+        painter = PicturePainter(profile: scene.profile, capabilities: capabilities)
       }
+      if scene.redraw { painter.invalidate() }
+      let bytes = painter.paint(scene.screen, scene.pictures, filter: scene.filter)
       let cost = (MonotonicClock.now() - began).seconds
-      guard write(encoder.update(to: screen)) else { return }
+      guard write(bytes) else { return }
       earliest = began + .seconds(max(1 / Self.maximumRate, cost / Self.maximumShare))
     }
+    _ = device.write(painter.farewell[...], until: MonotonicClock.now() + .milliseconds(200))
+  }
+
+  private var profile: PicturePainter.Profile {
+    shared.withLock { Self.profile($0, style, capabilities) }
+  }
+
+  private static func profile(
+    _ shared: Shared, _ style: PictureStyle?, _ capabilities: TerminalCapabilities
+  ) -> PicturePainter.Profile {
+    PicturePainter.Profile(
+      style: style ?? shared.answers.style(for: capabilities), colors: shared.answers.colors(capabilities),
+      colorRegisters: shared.answers.colorRegisters,
+      cell: shared.size.cell ?? shared.answers.cell(columns: shared.size.columns, rows: shared.size.rows))
   }
 
   /// What one screen is drawn from.
   private struct Scene {
     var screen: Screen
-    var pictures: [PictureSource: VideoFrame]
-    var cellAspect: Double
+    var pictures: [PictureSource: (frame: VideoFrame, isNew: Bool)]
     var filter: PictureFilter
+    var profile: PicturePainter.Profile
     var redraw: Bool
   }
 
@@ -219,14 +254,20 @@ package final class CallDisplay: Sendable {
       shared.isPosted = false
       guard shared.flow.mayWrite(at: now) else { return nil }
       _ = shared.state.update(.tick, at: now)
-      let redraw = shared.redraw
-      shared.redraw = false
-      shared.undrawn = []
+      let profile = Self.profile(shared, style, capabilities)
+      defer {
+        shared.redraw = false
+        shared.undrawn = []
+      }
+      let size = shared.size
+      var pictures: [PictureSource: (frame: VideoFrame, isNew: Bool)] = [:]
+      for (source, frame) in shared.pictures {
+        pictures[source] = (frame, shared.undrawn.contains(source))
+      }
       return Scene(
         screen: shared.state.view(
-          columns: shared.size.columns, rows: shared.size.rows, cellAspect: shared.size.cellAspect),
-        pictures: shared.pictures, cellAspect: shared.size.cellAspect, filter: shared.state.filter,
-        redraw: redraw)
+          columns: size.columns, rows: size.rows, cellAspect: profile.cell?.aspect ?? 2),
+        pictures: pictures, filter: shared.state.filter, profile: profile, redraw: shared.redraw)
     }
   }
 

@@ -24,16 +24,6 @@ package struct CallSubscriber: Equatable, Sendable {
   }
 }
 
-/// What is done to a picture before it is shown.
-package enum PictureFilter: String, CaseIterable, Sendable {
-  case none, mono
-
-  package var next: PictureFilter {
-    let all = Self.allCases
-    return all[((all.firstIndex(of: self) ?? 0) + 1) % all.count]
-  }
-}
-
 /// Everything the terminal shows of a call. Changed by `update`, drawn by `view`.
 package struct CallState: Equatable, Sendable {
   package struct ChatLine: Equatable, Sendable {

@@ -10,6 +10,6 @@ package enum Key: Hashable, Sendable {
   case alt(Character)
   /// Text pasted in one piece (bracketed paste).
   case paste(String)
-  /// The answer to our status request: the terminal has drawn everything before it.
-  case deviceStatus
+  /// No key: the terminal answers a question.
+  case answer(TerminalAnswer)
 }

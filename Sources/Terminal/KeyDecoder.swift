@@ -7,6 +7,9 @@ package struct KeyDecoder: Sendable {
   static let escapeTimeout = Duration.milliseconds(50)
   static let maximumSequence = 64
   static let maximumPaste = 64 * 1024
+  /// An answer of the terminal may come in pieces; no key begins like one.
+  static let answerTimeout = Duration.seconds(1)
+  static let maximumString = 256
 
   private enum State {
     case ground
@@ -15,8 +18,8 @@ package struct KeyDecoder: Sendable {
     case singleShift
     /// ESC [ …: parameters and intermediates are in `pending`.
     case control
-    /// ESC ] or ESC P …: a string up to BEL or ESC \; thrown away.
-    case string(escaped: Bool)
+    /// ESC ] or ESC P …: a string up to BEL or ESC \, begun by this byte; its text is in `pending`.
+    case string(UInt8, escaped: Bool)
     /// Its text is in `pending`, without the bytes of the end mark that have come.
     case paste(matched: Int)
     /// A UTF-8 sequence, begun in `pending`, with this many bytes to come.
@@ -33,6 +36,7 @@ package struct KeyDecoder: Sendable {
   package var deadline: Instant? {
     switch state {
     case .ground, .paste: nil
+    case .string(let kind, _) where TerminalAnswer.begins(kind, pending): lastByte + Self.answerTimeout
     default: lastByte + Self.escapeTimeout
     }
   }
@@ -65,11 +69,15 @@ package struct KeyDecoder: Sendable {
       state = .ground
       if let key = Self.singleShiftKeys[byte] { keys.append(key) }
     case .control: control(byte, &keys)
-    case .string(let escaped):
+    case .string(let kind, let escaped):
       if byte == 0x07 || (escaped && byte == 0x5C) {
         state = .ground
+        if let answer = TerminalAnswer(string: kind, String(decoding: pending, as: UTF8.self)) {
+          keys.append(.answer(answer))
+        }
       } else {
-        state = .string(escaped: byte == 0x1B)
+        state = .string(kind, escaped: byte == 0x1B)
+        if byte != 0x1B, pending.count < Self.maximumString { pending.append(byte) }
       }
     case .paste(let matched): paste(byte, matched, &keys)
     case .utf8(let missing): utf8(byte, missing, &keys)
@@ -118,7 +126,7 @@ package struct KeyDecoder: Sendable {
     case 0x1B: keys.append(.escape)
     case 0x5B: begin(.control)
     case 0x4F: state = .singleShift
-    case 0x50, 0x58, 0x5D, 0x5E, 0x5F: state = .string(escaped: false)
+    case 0x50, 0x58, 0x5D, 0x5E, 0x5F: begin(.string(byte, escaped: false))
     case 0x21..<0x7F:
       state = .ground
       keys.append(.alt(Character(Unicode.Scalar(byte))))
@@ -155,7 +163,9 @@ package struct KeyDecoder: Sendable {
       } else if let key = Self.tildeKeys[first] {
         keys.append(key)
       }
-    case 0x6E where parameters == "0": keys.append(.deviceStatus)
+    case 0x63, 0x6E, 0x74,
+      0x53 where final != 0x53 || parameters.hasPrefix("?"):
+      if let answer = TerminalAnswer(control: final, parameters) { keys.append(.answer(answer)) }
     case 0x5A: keys.append(.backTab)
     default:
       if let key = Self.singleShiftKeys[final], !parameters.hasPrefix("?") { keys.append(key) }

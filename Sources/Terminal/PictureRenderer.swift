@@ -7,9 +7,16 @@ package enum PictureStyle: Equatable, Sendable {
   case symbols
   /// Printable ASCII.
   case ascii
+  /// Pixels, by the kitty graphics protocol.
+  case kitty
+  /// Pixels, as sixels.
+  case sixel
+
+  /// Whether the terminal draws pictures, and not we with its characters.
+  var isGraphics: Bool { self == .kitty || self == .sixel }
 }
 
-/// Pictures as cells, by libchafa. Confined to one thread.
+/// Pictures as cells: symbols in 24-bit colour by `BlockArt`, all others by libchafa. Confined to one thread.
 final class PictureRenderer {
   /// Pixels that chafa looks at for a cell, each way.
   private static let cellPixels = 8
@@ -23,12 +30,14 @@ final class PictureRenderer {
     var rows: Int
   }
 
+  private let style: PictureStyle
   private let colors: ColorDepth
   private let symbols: OpaquePointer
   private var canvases: [Geometry: OpaquePointer] = [:]
   private var scaler = PictureScaler()
 
   init(style: PictureStyle, colors: ColorDepth) {
+    self.style = style
     self.colors = colors
     // Its threads would cost more in waking than they save on so small a picture.
     chafa_set_n_threads(1)
@@ -66,6 +75,9 @@ final class PictureRenderer {
   ) {
     guard area.columns > 0, area.rows > 0 else { return }
     let place = Self.fit(width: frame.width, height: frame.height, in: area, cellAspect: cellAspect)
+    if style == .symbols, colors == .trueColor {
+      return drawBlocks(frame, in: place, filter: filter, to: &screen)
+    }
     let canvas = canvas(for: Geometry(columns: place.columns, rows: place.rows))
     scaler.scale(
       frame, width: place.columns * Self.cellPixels, height: place.rows * Self.cellPixels, filter: filter)
@@ -83,6 +95,28 @@ final class PictureRenderer {
         screen.setSymbol(
           code, CellStyle(foreground: color(foreground), background: color(background)),
           column: place.column + column, row: place.row + row)
+      }
+    }
+  }
+
+  private func drawBlocks(
+    _ frame: VideoFrame, in place: CellRectangle, filter: PictureFilter, to screen: inout Screen
+  ) {
+    scaler.scale(
+      frame, width: place.columns * BlockArt.columns, height: place.rows * BlockArt.rows, filter: filter,
+      enlarges: true)
+    let picture = scaler.picture
+    let stride = picture.width * 3
+    picture.bytes.withUnsafeBufferPointer { bytes in
+      guard let start = bytes.baseAddress else { return }
+      for row in 0..<place.rows {
+        for column in 0..<place.columns {
+          let corner = start + row * BlockArt.rows * stride + column * BlockArt.columns * 3
+          let block = BlockArt.block(corner, stride: stride)
+          screen.setSymbol(
+            block.code, CellStyle(foreground: .rgb(block.foreground), background: .rgb(block.background)),
+            column: place.column + column, row: place.row + row)
+        }
       }
     }
   }
@@ -130,7 +164,7 @@ final class PictureRenderer {
     switch style {
     case .ascii: return CHAFA_SYMBOL_TAG_ASCII
     case .symbols where colors == .none: return ChafaSymbolTags(blocks | CHAFA_SYMBOL_TAG_STIPPLE.rawValue)
-    case .symbols: return ChafaSymbolTags(blocks)
+    case .symbols, .kitty, .sixel: return ChafaSymbolTags(blocks)
     }
   }
 }

@@ -32,10 +32,12 @@ struct PictureScaler {
     }
   }
 
-  /// Never enlarges: each side is at most the frame's.
-  mutating func scale(_ frame: VideoFrame, width: Int, height: Int, filter: PictureFilter) {
-    let width = min(max(1, width), frame.width)
-    let height = min(max(1, height), frame.height)
+  /// - Parameter enlarges: else each side is at most the frame's.
+  mutating func scale(
+    _ frame: VideoFrame, width: Int, height: Int, filter: PictureFilter, enlarges: Bool = false
+  ) {
+    let width = enlarges ? max(1, width) : min(max(1, width), frame.width)
+    let height = enlarges ? max(1, height) : min(max(1, height), frame.height)
     if picture.width != width || picture.height != height {
       picture = RGBPicture(
         width: width, height: height, bytes: [UInt8](repeating: 0, count: width * height * 3))
@@ -44,7 +46,6 @@ struct PictureScaler {
       columns = (0..<width).map { Span($0, of: width, over: frame.width) }
       columnsKey = (width, frame.width)
     }
-    let mono = filter == .mono
     columns.withUnsafeBufferPointer { columns in
       picture.bytes.withUnsafeMutableBufferPointer { output in
         var index = 0
@@ -59,8 +60,8 @@ struct PictureScaler {
             }
             let luma = 298 &* (sum / (row.count &* column.count) &- 16)
             let place = chroma &+ min(column.chroma, frame.chromaWidth &- 1)
-            let blue = mono ? 0 : Int(frame.u[place]) &- 128
-            let red = mono ? 0 : Int(frame.v[place]) &- 128
+            let blue = Int(frame.u[place]) &- 128
+            let red = Int(frame.v[place]) &- 128
             output[index] = Self.byte(luma &+ 409 &* red)
             output[index &+ 1] = Self.byte(luma &- 100 &* blue &- 208 &* red)
             output[index &+ 2] = Self.byte(luma &+ 516 &* blue)
@@ -69,6 +70,7 @@ struct PictureScaler {
         }
       }
     }
+    filter.apply(to: &picture)
   }
 
   /// - Parameter value: 256 times a channel.

@@ -18,25 +18,79 @@ struct ScreenEncoder {
   /// The next update draws everything: the terminal's content is not known any more.
   mutating func invalidate() { shown = nil }
 
+  /// Whether the next update draws everything, whatever was there.
+  var drawsAll: Bool { shown == nil }
+
+  /// Whether an update to `screen` wipes out something in that area.
+  func clears(_ area: CellRectangle, in screen: Screen) -> Bool {
+    guard let shown, shown.columns == screen.columns, shown.rows == screen.rows else { return true }
+    for row in max(0, area.row)..<max(0, area.row, min(screen.rows, area.row + area.rows)) {
+      for column in max(0, area.column)..<max(0, area.column, min(screen.columns, area.column + area.columns))
+      where screen[column, row] == .clear && shown[column, row] != .clear {
+        return true
+      }
+    }
+    return false
+  }
+
   /// Empty if nothing changed.
-  mutating func update(to screen: Screen) -> [UInt8] {
+  ///
+  /// - Parameter images: drawn over what is wiped out and under text.
+  mutating func update(to screen: Screen, images: [TerminalImage] = []) -> [UInt8] {
     bytes.removeAll(keepingCapacity: true)
     position = nil
     style = .plain
     let before = shown.flatMap { $0.columns == screen.columns && $0.rows == screen.rows ? $0 : nil }
     if before == nil { append("\u{1B}[0m\u{1B}[2J") }
-    for row in 0..<screen.rows {
-      for column in 0..<screen.columns {
-        let cell = screen[column, row]
-        if cell == .continuation || cell == (before?[column, row] ?? .clear) { continue }
-        put(cell, column, row)
+    if images.isEmpty {
+      draw(screen, before)
+    } else {
+      draw(screen, before) { $0 == .clear }
+      setStyle(.plain)
+      for image in images {
+        move(image.place.column, image.place.row)
+        bytes.append(contentsOf: image.bytes)
       }
+      position = nil
+      draw(screen, before) { $0 != .clear }
+      drawText(of: screen, over: images.filter(\.coversText).map(\.place))
     }
     placeCursor(screen.cursor, before: before)
     shown = screen
     guard !bytes.isEmpty else { return [] }
     setStyle(.plain)
     return Array("\u{1B}[?2026h".utf8) + bytes + Array("\u{1B}[?2026l".utf8)
+  }
+
+  /// Draws the cells that have changed and are wanted.
+  private mutating func draw(
+    _ screen: Screen, _ before: Screen?, where isWanted: (Cell) -> Bool = { _ in true }
+  ) {
+    let columns = screen.columns
+    screen.cells.withUnsafeBufferPointer { cells in
+      let old = before?.cells
+      for index in cells.indices {
+        let cell = cells[index]
+        if cell == (old?[index] ?? .clear) || cell == .continuation { continue }
+        guard isWanted(cell) else { continue }
+        let (row, column) = index.quotientAndRemainder(dividingBy: columns)
+        put(cell, column, row)
+      }
+    }
+  }
+
+  /// Draws what stands over pictures that were painted over it.
+  private mutating func drawText(of screen: Screen, over places: [CellRectangle]) {
+    for place in places {
+      for row in max(0, place.row)..<max(0, place.row, min(screen.rows, place.row + place.rows)) {
+        for column in max(
+          0, place.column)..<max(0, place.column, min(screen.columns, place.column + place.columns))
+        {
+          let cell = screen[column, row]
+          if cell != .clear, cell != .continuation { put(cell, column, row) }
+        }
+      }
+    }
   }
 
   private mutating func placeCursor(_ cursor: (column: Int, row: Int)?, before: Screen?) {

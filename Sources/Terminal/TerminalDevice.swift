@@ -6,25 +6,23 @@ import Glibc
 package struct TerminalSize: Equatable, Sendable {
   package var columns: Int
   package var rows: Int
-  /// A cell's height over its width.
-  package var cellAspect: Double
+  package var cell: CellSize?
 
-  package init(columns: Int, rows: Int, cellAspect: Double = 2) {
+  package init(columns: Int, rows: Int, cell: CellSize? = nil) {
     self.columns = columns
     self.rows = rows
-    self.cellAspect = cellAspect
+    self.cell = cell
   }
 
-  /// What the kernel reports. No size, or a nonsensical one, is 80x24; cells of unknown shape are 1:2.
+  /// What the kernel reports. No size, or a nonsensical one, is 80x24.
   package init(columns: Int, rows: Int, pixelWidth: Int, pixelHeight: Int) {
     self.columns = (1...1000).contains(columns) ? columns : 80
     self.rows = (1...1000).contains(rows) ? rows : 24
-    cellAspect = 2
-    if pixelWidth > 0, pixelHeight > 0, columns > 0, rows > 0 {
-      let aspect = Double(pixelHeight) / Double(rows) * Double(columns) / Double(pixelWidth)
-      if (1...4).contains(aspect) { cellAspect = aspect }
-    }
+    cell = CellSize(plausibleWidth: pixelWidth / self.columns, height: pixelHeight / self.rows)
   }
+
+  /// A cell's height over its width; 2 if nobody knows.
+  package var cellAspect: Double { cell?.aspect ?? 2 }
 }
 
 package enum TerminalError: Error, Equatable {

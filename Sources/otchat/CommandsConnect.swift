@@ -1,4 +1,5 @@
 import CommandLineKit
+import Terminal
 
 extension Commands {
   static let connect = Command(
@@ -147,17 +148,16 @@ extension Commands {
       .choice(
         "HOW",
         [
-          Choice("auto", "what the terminal can do; none if standard output is no terminal"),
-          Choice("kitty", "the kitty graphics protocol", availability: .notYet),
-          Choice("sixel", "sixel graphics", availability: .notYet),
+          Choice("auto", "the best the terminal says it can do; none if standard output is no terminal"),
+          Choice("kitty", "pixels, by the kitty graphics protocol"),
+          Choice("sixel", "pixels, as sixels"),
           Choice("symbols", "Unicode block symbols in colour"),
           Choice("ascii", "ASCII characters"),
           Choice("none", "no picture and no keys: commands are typed as lines"),
         ]), default: .value("auto"), group: Group.screen, "how pictures are shown"),
     Flag(
       "filter",
-      .choice(
-        "NAME", [Choice("none", "the picture as it is"), Choice("mono", "shades of grey")]),
+      .choice("NAME", PictureFilter.allCases.map { Choice($0.rawValue, $0.summary) }),
       default: .value("none"), group: Group.screen, "what is done to shown pictures; f goes to the next"),
     Flag("self-view", group: Group.screen, "the own picture in a corner"),
   ]

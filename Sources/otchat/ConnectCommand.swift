@@ -141,6 +141,9 @@ struct ConnectCommand {
     let console = try ScreenConsole(options, style: style, log: log) { commands.yield($0) }
     if let page = source.page { console.display.send(.shareURL(page)) }
     if source.embedded != nil { console.display.send(.hosting(true)) }
+    if arguments.text("render") == "kitty", options.capabilities.isMultiplexed {
+      console.display.send(.notice("tmux and screen pass no kitty graphics on: shown as the terminal can"))
+    }
     if let warning = source.warning { console.display.send(.notice(warning)) }
     if !arguments.isGiven("video-source"), options.publisher != nil {
       console.display.send(.notice("this version knows no camera: a test picture is sent"))

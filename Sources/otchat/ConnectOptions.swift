@@ -10,7 +10,8 @@ import Terminal
 struct ConnectOptions {
   enum Rendering {
     case none
-    case terminal(PictureStyle)
+    /// Nil: as the terminal says.
+    case terminal(PictureStyle?)
   }
 
   var session: Session.Configuration
@@ -119,9 +120,11 @@ struct ConnectOptions {
     guard terminal, !eventsOnOutput else { return .none }
     switch arguments.text("render") {
     case "none": return .none
+    case "kitty": return .terminal(capabilities.isMultiplexed ? nil : .kitty)
+    case "sixel": return .terminal(.sixel)
     case "symbols": return .terminal(.symbols)
     case "ascii": return .terminal(.ascii)
-    default: return .terminal(capabilities.unicode ? .symbols : .ascii)
+    default: return .terminal(nil)
     }
   }
 

@@ -15,7 +15,7 @@ final class ScreenConsole: CallConsole {
   private let text = EventText()
 
   init(
-    _ options: ConnectOptions, style: PictureStyle, log: LogOutput,
+    _ options: ConnectOptions, style: PictureStyle?, log: LogOutput,
     commands: @escaping @Sendable (CallCommand) -> Void
   ) throws {
     self.log = log

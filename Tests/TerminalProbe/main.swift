@@ -1,5 +1,6 @@
 // A call on the terminal without a call: moving pictures, one other who is there, and the ways out.
-// Usage: terminal-probe LOG [call | segv | trap | abort | exit | pictures]
+// Usage: terminal-probe LOG [call | portrait | alone | segv | null | trap | abort | exit] [STYLE]
+// STYLE is kitty, sixel, symbols or ascii; else the terminal is asked.
 // LOG gets a line for each command, and the counters at the end.
 import Base
 import Codecs
@@ -15,11 +16,10 @@ func note(_ line: String) {
   _ = write(log, bytes, bytes.count)
 }
 
-let environment = [
-  "TERM", "COLORTERM", "NO_COLOR", "LC_ALL", "LC_CTYPE", "LANG",
-].reduce(into: [String: String]()) { result, name in
+let environment = TerminalCapabilities.variables.reduce(into: [String: String]()) { result, name in
   result[name] = getenv(name).map { String(cString: $0) }
 }
+let styles: [String: PictureStyle] = ["kitty": .kitty, "sixel": .sixel, "symbols": .symbols, "ascii": .ascii]
 let capabilities = TerminalCapabilities(environment: environment)
 
 // Before the terminal is taken over, so that there is no moment in which a signal leaves it raw.
@@ -31,7 +31,8 @@ guard let device = try? TerminalDevice() else {
 let state = CallState(ownName: "Ada", showsSelfView: true)
 let (commands, continuation) = AsyncStream<CallCommand>.makeStream()
 let display = CallDisplay(
-  device: device, capabilities: capabilities, style: capabilities.unicode ? .symbols : .ascii, state: state
+  device: device, capabilities: capabilities, style: words.count > 3 ? styles[words[3]] : nil,
+  state: state
 ) { continuation.yield($0) }
 
 display.send(.connection(.connected))
@@ -49,7 +50,8 @@ display.send(.chat(from: "Béla 猫", text: "hello \u{1B}]0;evil\u{7}there", isO
 _ = MediaThread(name: "pictures") {
   var number = 0
   while true {
-    let frame = movingPicture(number)
+    let frame =
+      mode == "portrait" ? movingPicture(number, width: 180, height: 320) : movingPicture(number)
     display.show(frame, from: .own)
     display.show(frame, from: .stream("1"))
     number += 1

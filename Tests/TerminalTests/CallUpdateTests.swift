@@ -97,9 +97,11 @@ struct CallUpdateTests {
 
   @Test func filtersGoRound() {
     var state = state
-    _ = state.update(.key(.character("f")), at: .zero)
-    #expect(state.filter == .mono)
-    _ = state.update(.key(.character("f")), at: .zero)
-    #expect(state.filter == .none)
+    var seen: [PictureFilter] = []
+    for _ in PictureFilter.allCases {
+      _ = state.update(.key(.character("f")), at: .zero)
+      seen.append(state.filter)
+    }
+    #expect(seen == [.mono, .edges, .palette, .negative, .none])
   }
 }

@@ -23,16 +23,44 @@ struct KeyDecoderTests {
       keys("\u{1B}[H\u{1B}[4~\u{1B}[3~\u{1B}[5~\u{1B}[6~") == [.home, .end, .delete, .pageUp, .pageDown])
     #expect(keys("\u{1B}OP\u{1B}[15~\u{1B}[24;2~") == [.function(1), .function(5), .function(12)])
     #expect(keys("\u{1B}[Z\u{1B}x") == [.backTab, .alt("x")])
-    #expect(keys("\u{1B}[0n") == [.deviceStatus])
+    #expect(keys("\u{1B}[0n") == [.answer(.ready)])
+    #expect(keys("\u{1B}[1;2S") == [.function(4)])
     #expect(
       keys("\u{1B}[<0;1;2Mq") == [.enter, .character("q")] || keys("\u{1B}[<0;1;2Mq") == [.character("q")])
   }
 
-  @Test func answersAndStringsAreSwallowed() {
-    #expect(keys("\u{1B}[?62;c\u{1B}[?2026;2$yq") == [.character("q")])
+  @Test func answersAreTold() {
+    #expect(
+      keys("a\u{1B}[?62;4;22cb\u{1B}[6;18;9t\u{1B}[4;432;720t\u{1B}[?1;0;256S")
+        == [
+          .character("a"), .answer(.attributes([62, 4, 22])), .character("b"),
+          .answer(.cellSize(width: 9, height: 18)), .answer(.windowSize(width: 720, height: 432)),
+          .answer(.colorRegisters(256)),
+        ])
+    #expect(keys("\u{1B}P>|kitty(0.26.5)\u{1B}\\q") == [.answer(.version("kitty(0.26.5)")), .character("q")])
+    #expect(keys("\u{1B}P1+r524742=38\u{1B}\\") == [.answer(.directColor(true))])
+    #expect(keys("\u{1B}P0+r524742\u{1B}\\") == [.answer(.directColor(false))])
+    #expect(keys("\u{1B}_Gi=31;OK\u{1B}\\") == [.answer(.kittyGraphics(true))])
+    #expect(keys("\u{1B}_Gi=31;EINVAL:no\u{1B}\\") == [.answer(.kittyGraphics(false))])
+  }
+
+  @Test func otherStringsAndSequencesAreSwallowed() {
+    #expect(keys("\u{1B}[?2026;2$yq") == [.character("q")])
     #expect(keys("\u{1B}]11;rgb:0/0/0\u{7}q") == [.character("q")])
     #expect(keys("\u{1B}P1+r\u{1B}\\q") == [.character("q")])
+    #expect(keys("\u{1B}_Gi=9;OK\u{1B}\\q") == [.character("q")])
     #expect(keys("\u{1B}[" + String(repeating: "1", count: 500) + "Aq").last == .character("q"))
+  }
+
+  @Test func anAnswerThatIsHeldUpIsNotTakenForKeys() {
+    var decoder = KeyDecoder()
+    #expect(decoder.decode(Array("\u{1B}P>|xt".utf8), at: .zero) == [])
+    #expect(
+      decoder.decode(Array("erm(379)\u{1B}\\q".utf8), at: .zero + .milliseconds(900))
+        == [.answer(.version("xterm(379)")), .character("q")])
+    // Somebody who presses Alt and P is not made to wait.
+    #expect(decoder.decode(Array("\u{1B}P".utf8), at: .zero + .seconds(2)) == [])
+    #expect(decoder.decode(Array("q".utf8), at: .zero + .milliseconds(2100)) == [.character("q")])
   }
 
   @Test func loneEscapeIsAKeyAfterAWhile() {
