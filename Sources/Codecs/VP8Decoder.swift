@@ -31,12 +31,9 @@ package final class VP8Decoder {
     guard bytes.count > 3 else { throw fail(.corruptPacket) }
     // RFC 6386, 9.1: the lowest bit is 0 for a key frame, whose size follows the start code.
     if bytes[0] & 1 == 0 {
-      guard bytes.count >= 10, bytes[3] == 0x9D, bytes[4] == 0x01, bytes[5] == 0x2A else {
+      guard let size = VP8Frame.size(ofKeyFrame: bytes), size.pixels <= Self.maximumPixels else {
         throw fail(.corruptPacket)
       }
-      let width = Int(bytes[6]) | Int(bytes[7] & 0x3F) << 8
-      let height = Int(bytes[8]) | Int(bytes[9] & 0x3F) << 8
-      guard width > 0, height > 0, width * height <= Self.maximumPixels else { throw fail(.corruptPacket) }
     } else if needsKeyFrame {
       throw .keyFrameMissing
     }

@@ -39,7 +39,7 @@ final class MediaFile {
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw .fileUnreadable(path: path, reason: "it is no regular file")
     }
-    if let reason = Self.libraryFault { throw .libraryMissing(reason: reason) }
+    if let reason = MediaLibrary.fault { throw .libraryMissing(reason: reason) }
     container = try Container(path: path)
     let format = container.handle
 
@@ -73,13 +73,6 @@ final class MediaFile {
     av_frame_free(&frame)
     av_packet_free(&packet)
   }
-
-  /// Loads libavformat with the first file; nil if that worked.
-  private static let libraryFault: String? = {
-    if let reason = otchat_av_load() { return String(cString: reason) }
-    av_log_set_level(AV_LOG_QUIET)
-    return nil
-  }()
 
   /// The next decoded frame, valid until the next call; nil at the end, or when nothing more can be
   /// decoded. Damaged packets are skipped.
@@ -141,12 +134,12 @@ extension MediaFile {
       var format: UnsafeMutablePointer<AVFormatContext>?
       var status = avformat_open_input(&format, "file:" + path, nil, nil)
       guard status == 0, let opened = format else {
-        throw .notDecodable(path: path, reason: MediaFile.errorText(status))
+        throw .notDecodable(path: path, reason: MediaLibrary.text(of: status))
       }
       handle = opened
       status = avformat_find_stream_info(handle, nil)
       // A class's deinit runs from here on, also when its init throws.
-      guard status >= 0 else { throw .notDecodable(path: path, reason: MediaFile.errorText(status)) }
+      guard status >= 0 else { throw .notDecodable(path: path, reason: MediaLibrary.text(of: status)) }
     }
 
     deinit {
@@ -168,18 +161,12 @@ extension MediaFile {
       avcodec_parameters_to_context(context, parameters)
       context.pointee.thread_count = 1
       let status = avcodec_open2(context, codec, nil)
-      guard status == 0 else { throw .notDecodable(path: path, reason: MediaFile.errorText(status)) }
+      guard status == 0 else { throw .notDecodable(path: path, reason: MediaLibrary.text(of: status)) }
     }
 
     deinit {
       var context: UnsafeMutablePointer<AVCodecContext>? = handle
       avcodec_free_context(&context)
     }
-  }
-
-  private static func errorText(_ status: Int32) -> String {
-    var buffer = [CChar](repeating: 0, count: 128)
-    av_strerror(status, &buffer, buffer.count)
-    return buffer.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
   }
 }

@@ -39,17 +39,24 @@ extension Session {
     try await subscribe(to: stream.id, options: options, renderer: nil)
   }
 
-  /// - Parameter renderer: gets the pictures from the first on.
+  /// - Parameters:
+  ///   - renderer: gets the pictures from the first on.
+  ///   - sink: gets all media as it is encoded. Told of its end when the subscription has ended, whoever
+  ///     ended it, and when this throws.
   @discardableResult
   package func subscribe(
-    to streamID: String, options: SubscribeOptions, renderer: (any VideoRenderer)?
+    to streamID: String, options: SubscribeOptions, renderer: (any VideoRenderer)?,
+    sink: (any EncodedMediaSink)? = nil
   ) async throws(OpenTokError) -> Subscriber {
-    guard state == .connected else { throw .notConnected }
-    guard let stream = machine?.streams[streamID] else { throw .streamNotFound }
-    guard !subscriptions.values.contains(where: { $0.subscriber.streamID == streamID }) else {
-      throw .invalidParameter("the stream is subscribed to already")
+    let stream: StreamInfo
+    let audio: SessionAudio
+    do throws(OpenTokError) {
+      stream = try subscribable(streamID)
+      audio = try sessionAudio()
+    } catch {
+      sink?.mediaEnded()
+      throw error
     }
-    let audio = try sessionAudio()
     let offset = MediaOffset()
     let receiver = audio.engine.addReceiver(offset: offset)
     let keyFrames = Subscriber.KeyFrameRequests()
@@ -58,7 +65,7 @@ extension Session {
       started: { [inbox] in inbox.yield(.subscriberPeer(.firstVideoFrame(streamID: streamID))) })
     let subscriber = Subscriber(
       streamID: streamID, session: self, options: options, receiver: receiver, offset: offset,
-      pipeline: pipeline, keyFrames: keyFrames)
+      pipeline: pipeline, keyFrames: keyFrames, sink: sink)
     pipeline.setActive(stream.hasVideo)
     receiver.setMuted(!options.subscribeToAudio)
     do throws(OpenTokError) {
@@ -69,6 +76,15 @@ extension Session {
     }
     watchQuality()
     return subscriber
+  }
+
+  private func subscribable(_ streamID: String) throws(OpenTokError) -> StreamInfo {
+    guard state == .connected else { throw .notConnected }
+    guard let stream = machine?.streams[streamID] else { throw .streamNotFound }
+    guard !subscriptions.values.contains(where: { $0.subscriber.streamID == streamID }) else {
+      throw .invalidParameter("the stream is subscribed to already")
+    }
+    return stream
   }
 
   /// Ends a subscription. Does nothing if there is none.
@@ -94,7 +110,8 @@ extension Session {
     settings.usesTCP = subscriber.state.withLock { $0.failure } == .ice
     let peer = await SubscriberPeer(
       streamID: stream.id, configuration: settings, video: subscriber.pipeline,
-      audio: subscriber.receiver, wantsVideo: subscriber.isSubscribedToVideo
+      audio: subscriber.receiver, wantsVideo: subscriber.isSubscribedToVideo, sink: subscriber.sink,
+      decodes: subscriber.decodes
     ) { [inbox] in inbox.yield(.subscriberPeer($0)) }
     guard state == .connected else { throw .notConnected }
     // Meanwhile it may have been given up, or somebody else may have subscribed.
@@ -103,6 +120,7 @@ extension Session {
       throw .invalidParameter("the stream is subscribed to already")
     }
     subscriber.keyFrames.set(peer)
+    subscriber.sink?.mediaBegan { [keyFrames = subscriber.keyFrames] in keyFrames.request() }
     subscriptions[id] = Subscription(
       subscriber: subscriber, peer: peer, wantsVideo: subscriber.isSubscribedToVideo, failures: failures)
     watch(id, configuration.offerTimeout, .signalling, "no offer came")
@@ -203,6 +221,7 @@ extension Session {
   }
 
   private func discardMedia(of subscriber: Subscriber) {
+    subscriber.sink?.mediaEnded()
     audio?.engine.removeReceiver(subscriber.receiver)
     // Ending the decoder's thread may take the time of a frame.
     _ = MediaThread(name: "unsubscribe") { subscriber.pipeline.stop() }

@@ -21,6 +21,8 @@ public struct Stream: Sendable, Hashable, Identifiable {
   public let hasAudio: Bool
   /// Whether a picture is being sent: false while the camera is off.
   public let hasVideo: Bool
+  /// Whether it may have sound, muted or not.
+  package let carriesAudio: Bool
   /// Nil if the stream never has a picture.
   public let videoType: VideoType?
   /// Nil until the publisher has told.
@@ -33,6 +35,7 @@ public struct Stream: Sendable, Hashable, Identifiable {
     creationTime = info.creationTime
     hasAudio = info.hasAudio
     hasVideo = info.hasVideo
+    carriesAudio = info.channel(.audio) != nil
     videoType = info.videoType.map { VideoType(rawValue: $0) ?? .custom }
     if let video = info.channel(.video), let width = video.width, let height = video.height {
       videoDimensions = Dimensions(width: width, height: height)

@@ -23,13 +23,20 @@ public final class Subscriber: Sendable {
   let pipeline: VideoSubscribePipeline
   let offset: MediaOffset
   let keyFrames: KeyFrameRequests
+  /// Gets what comes as it is encoded.
+  let sink: (any EncodedMediaSink)?
+  /// Or it is only handed to `sink`.
+  let decodes: Bool
   let state: Lock<State>
 
   init(
     streamID: String, session: Session, options: Session.SubscribeOptions, receiver: AudioReceiver,
-    offset: MediaOffset, pipeline: VideoSubscribePipeline, keyFrames: KeyFrameRequests
+    offset: MediaOffset, pipeline: VideoSubscribePipeline, keyFrames: KeyFrameRequests,
+    sink: (any EncodedMediaSink)?
   ) {
     self.streamID = streamID
+    self.sink = sink
+    decodes = options.decodes
     self.offset = offset
     self.pipeline = pipeline
     self.keyFrames = keyFrames
@@ -102,6 +109,8 @@ extension Session {
   public struct SubscribeOptions: Sendable, Equatable {
     public var subscribeToAudio: Bool
     public var subscribeToVideo: Bool
+    /// Off for who only records: nothing is decoded, and statistics of sound and picture stay at zero.
+    package var decodes = true
 
     public init(subscribeToAudio: Bool = true, subscribeToVideo: Bool = true) {
       self.subscribeToAudio = subscribeToAudio

@@ -12,6 +12,8 @@ final class SubscriberPeer {
   private let output: @Sendable (PeerOutput) -> Void
   private let video: VideoSubscribePipeline
   private let audio: AudioReceiver
+  private let sink: (any EncodedMediaSink)?
+  private let decodes: Bool
   private var connection: PeerConnection?
   private var address: PeerAddress?
   private var earlyCandidates: [(candidate: String, sdpMid: String?, sdpMLineIndex: Int?)] = []
@@ -20,14 +22,20 @@ final class SubscriberPeer {
 
   private static let maximumEarlyCandidates = 64
 
+  /// - Parameters:
+  ///   - sink: gets what comes as it is encoded.
+  ///   - decodes: whether `video` and `audio` get it too.
   init(
     streamID: String, configuration: PeerConnection.Configuration, video: VideoSubscribePipeline,
-    audio: AudioReceiver, wantsVideo: Bool, output: @escaping @Sendable (PeerOutput) -> Void
+    audio: AudioReceiver, wantsVideo: Bool, sink: (any EncodedMediaSink)? = nil, decodes: Bool = true,
+    output: @escaping @Sendable (PeerOutput) -> Void
   ) {
     self.streamID = streamID
     self.configuration = configuration
     self.video = video
     self.audio = audio
+    self.sink = sink
+    self.decodes = decodes
     self.wantsVideo = wantsVideo
     self.output = output
   }
@@ -90,9 +98,12 @@ final class SubscriberPeer {
   private func handle(_ event: PeerEvent, _ address: PeerAddress) {
     switch event {
     case .video(let frame):
-      if wantsVideo { video.push(frame) }
+      guard wantsVideo else { break }
+      sink?.receive(frame)
+      if decodes { video.push(frame) }
     case .audio(let packet):
-      audio.push(packet)
+      sink?.receive(packet)
+      if decodes { audio.push(packet) }
       if !hasHeard {
         hasHeard = true
         output(.firstAudioFrame(streamID: streamID))

@@ -20,6 +20,8 @@ package actor Participant {
     package var until: String?
     /// Between `stats` events.
     package var statisticsInterval: Duration?
+    /// Where what is received is recorded.
+    package var recordings: RecordingDirectory?
     /// Ends the stay early when all are decided.
     package var expectations: [Expectation] = []
 
@@ -45,6 +47,8 @@ package actor Participant {
   var plan: SubscriptionPlan
   var subscribers: [String: Subscriber] = [:]
   var subscriberAudio: Bool
+  /// Those that have not finished, and by stream what they record.
+  var recorders: [(recorder: StreamRecorder, streamID: String)] = []
   private(set) var ending: Result<Void, OpenTokError>?
   package private(set) var hasEntered = false
   /// The server has given our connection up while we were away.
@@ -104,6 +108,7 @@ package actor Participant {
     }
     await session.disconnect()
     await events.value
+    await finishRecordings()
     expectationResults = monitor.end(at: MonotonicClock.now())
     for result in expectationResults { observer(.expectation(result)) }
     try ending?.get()
@@ -256,7 +261,8 @@ package actor Participant {
   private func subscribe(to id: String) async {
     do throws(OpenTokError) {
       subscribers[id] = try await session.subscribe(
-        to: id, options: .init(subscribeToAudio: subscriberAudio), renderer: renderers(id))
+        to: id, options: .init(subscribeToAudio: subscriberAudio), renderer: renderers(id),
+        sink: await makeRecorder(id))
     } catch {
       // Streams end while one is about to subscribe to them.
       if error != .streamNotFound, error != .notConnected { emit(.error(error)) }

@@ -12,6 +12,12 @@ package enum ParticipantEvent: Sendable {
   case connecting(apiURL: String?)
   case stats(ParticipantStatistics)
   case expectation(ExpectationMonitor.Result)
+  /// - Parameter file: that holds the stream from now on.
+  case recordingStarted(streamID: String, file: String)
+  /// - Parameters:
+  ///   - duration: seconds.
+  ///   - size: bytes.
+  case recordingStopped(streamID: String, file: String, duration: Double, size: Int64)
   case warning(String)
   case error(OpenTokError)
   /// Something the user asked for that cannot be done.
@@ -28,7 +34,7 @@ extension ParticipantEvent {
     "connectionDestroyed", "error", "expectation", "firstAudioFrame", "firstVideoFrame", "iceStateChanged",
     "micChanged",
     "muteForced", "publisherMuted", "publisherStreamCreated", "publisherStreamDestroyed",
-    "qualityScoreChanged", "sessionConnected",
+    "qualityScoreChanged", "recordingStarted", "recordingStopped", "sessionConnected",
     "sessionDisconnected", "sessionReconnected", "sessionReconnecting", "signal", "stats", "streamCreated",
     "streamDestroyed", "streamPropertyChanged", "subscriberAudioChanged", "subscriberConnected",
     "subscriberDestroyed", "subscriberDisconnected", "videoDisableWarning", "videoDisableWarningLifted",
@@ -61,6 +67,16 @@ extension ParticipantEvent {
           "expr": .string(result.text), "passed": .bool(result.passed),
           "actual": result.actual.map { .number($0) } ?? .null,
           "reason": result.reason.map { .string($0) } ?? .null,
+        ]
+      )
+    case .recordingStarted(let id, let file):
+      ("recordingStarted", ["streamId": .string(id), "file": .string(file)])
+    case .recordingStopped(let id, let file, let duration, let size):
+      (
+        "recordingStopped",
+        [
+          "streamId": .string(id), "file": .string(file), "duration": .number(duration),
+          "size": .integer(size),
         ]
       )
     case .warning(let message): ("warning", ["message": .string(message)])

@@ -64,6 +64,8 @@ package struct ReceivedVideoFrame: Sendable {
   package var arrival: Instant
   /// When it should be shown: smoothed by the jitter buffer and aligned with the sound.
   package var renderTime: Instant
+  /// When it was captured, in seconds of the sender's clock; nil before its first report.
+  package var captureTime: Double?
 
   package init(bytes: [UInt8], isKeyFrame: Bool, timestamp: Int64, arrival: Instant, renderTime: Instant) {
     self.bytes = bytes
@@ -85,14 +87,18 @@ package struct ReceivedAudioPacket: Sendable {
   package var arrival: Instant
   /// It came with a later packet (RFC 2198); `sequenceNumber` is what it probably was.
   package var isCopy: Bool
+  /// When it was captured, in seconds of the sender's clock; nil before its first report.
+  package var captureTime: Double?
 
   package init(
-    bytes: [UInt8], sequenceNumber: Int64, timestamp: Int64, arrival: Instant, isCopy: Bool = false
+    bytes: [UInt8], sequenceNumber: Int64, timestamp: Int64, arrival: Instant, isCopy: Bool = false,
+    captureTime: Double? = nil
   ) {
     self.bytes = bytes
     self.sequenceNumber = sequenceNumber
     self.timestamp = timestamp
     self.arrival = arrival
     self.isCopy = isCopy
+    self.captureTime = captureTime
   }
 }

@@ -132,8 +132,8 @@ extension Commands {
           Choice("file", "a WAV file", parameter: .required("PATH.wav")),
         ]), default: .described("null"), group: Group.subscribing, "where received audio goes"),
     Flag(
-      "record", .directory("DIR"), group: Group.subscribing, availability: .notYet,
-      "record what is received, a WebM file a stream"),
+      "record", .directory("DIR"), group: Group.subscribing,
+      "record what is received, a WebM file a stream; the folder is made if there is none"),
     Flag(
       "snapshot", .file("FILE.png"), group: Group.subscribing, availability: .notYet,
       "save one received picture, then leave"),

@@ -109,8 +109,21 @@ struct ConnectOptions {
           hint: "for example 'subscriber.video.framesPerSecond >= 15' or 'event signal within 5s'")
       }
     }
+    options.recordings = try recordings(arguments)
     options.statisticsInterval = arguments.number("stats").map { .seconds($0) }
     return options
+  }
+
+  /// Told now, and not when the first picture comes.
+  private static func recordings(_ arguments: Arguments) throws -> RecordingDirectory? {
+    guard let path = arguments.text("record") else { return nil }
+    let directory = RecordingDirectory(path: path)
+    do throws(SourceError) {
+      try directory.prepare()
+    } catch {
+      throw Failure(.cannotWrite, "--record: \(error.message)", hint: error.hint)
+    }
+    return directory
   }
 
   private static func rendering(

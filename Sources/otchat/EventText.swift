@@ -27,6 +27,8 @@ final class EventText: Sendable {
     case .refused(let text): "warning: \(text)"
     case .error(let error): Self.warning(error)
     case .stats(let statistics): line(statistics.session)
+    case .recordingStarted(let id, let file): "recording \(name(ofStream: id)) to \(file)"
+    case .recordingStopped(_, let file, let duration, let size): Self.recorded(file, duration, size)
     case .connecting, .expectation: nil
     }
   }
@@ -111,6 +113,10 @@ final class EventText: Sendable {
     case .videoDisableWarning: return "the network is slow: your picture for \(name) may be paused"
     case .videoDisableWarningLifted: return nil
     }
+  }
+
+  private static func recorded(_ file: String, _ seconds: Double, _ bytes: Int64) -> String {
+    "recorded \(Int(seconds.rounded())) s, \((bytes + 999) / 1000) kB: \(file)"
   }
 
   private static func line(_ stream: OTKit.Stream, _ change: StreamPropertyChange) -> String? {

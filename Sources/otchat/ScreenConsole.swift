@@ -13,6 +13,8 @@ final class ScreenConsole: CallConsole {
   private let log: LogOutput
   private let rates = Lock(FlowRates())
   private let text = EventText()
+  /// Lines about files, told once more when the screen is gone.
+  private let recorded = Lock<[String]>([])
 
   init(
     _ options: ConnectOptions, style: PictureStyle?, log: LogOutput,
@@ -34,6 +36,7 @@ final class ScreenConsole: CallConsole {
   func stop() {
     display.stop()
     log.comeBack()
+    for line in recorded.withLock({ $0 }) { Output.note(line) }
   }
 
   func renderer(for streamID: String?) -> (any VideoRenderer)? {
@@ -53,7 +56,8 @@ final class ScreenConsole: CallConsole {
       display.send(.statistics(rates.withLock { $0.update(statistics, at: MonotonicClock.now()) }))
       display.send(.silent(text.silentStreams))
       display.send(.picturesPaused(text.pausedStreams, ofOwn: text.unseeingSubscribers))
-    case .warning, .refused, .error: break
+    case .recordingStopped: recorded.withLock { $0.append(line ?? "") }
+    case .recordingStarted, .warning, .refused, .error: break
     case .expectation: break  // told when the terminal is given back
     }
   }

@@ -143,8 +143,8 @@ struct DeclarationTests {
   @Test func whatIsNotYetThereSaysSo() {
     let help = program.help(["connect"], width: 100)
     let unwrapped = help.split(separator: "\n").map { $0.drop { $0 == " " } }.joined(separator: " ")
-    #expect(unwrapped.contains("record what is received, a WebM file a stream (not in this version yet)"))
-    #expect(!program.completions(for: .bash).contains("--record"))
+    #expect(unwrapped.contains("that many participants in one process (not in this version yet)"))
+    #expect(!program.completions(for: .bash).contains("--count"))
     #expect(program.completions(for: .bash).contains("--subscribe"))
     let error = #expect(throws: UsageError.self) { try program.parse(["devices"]) }
     #expect(error?.message == "'otchat devices' is not in this version yet")
@@ -161,7 +161,7 @@ struct DeclarationTests {
     }
     let flags = Commands.connect.flags.filter { $0.availability == .available && $0.isConfigurable }
     // Credentials that no example could hold, and a file that is not there.
-    let left = ["api-key", "session-id", "token", "api-url", "ca", "duration"]
+    let left = ["api-key", "session-id", "token", "api-url", "ca", "duration", "record"]
     #expect(Set(object.keys) == Set(flags.map(\.name)).subtracting(left))
     for (key, value) in object {
       try arguments.merge(file: "Config.example.json", entries: [(key, configurationValue(value, key))])

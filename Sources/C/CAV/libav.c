@@ -11,6 +11,20 @@
   X(avformat, int, avformat_seek_file, (AVFormatContext *a, int b, int64_t c, int64_t d, int64_t e, int f), (a, b, c, d, e, f)) \
   X(avformat, int, av_seek_frame, (AVFormatContext *a, int b, int64_t c, int d), (a, b, c, d)) \
   V(avformat, avformat_close_input, (AVFormatContext **a), (a)) \
+  X(avformat, int, avformat_alloc_output_context2, (AVFormatContext **a, const AVOutputFormat *b, const char *c, const char *d), (a, b, c, d)) \
+  X(avformat, AVStream *, avformat_new_stream, (AVFormatContext *a, const AVCodec *b), (a, b)) \
+  X(avformat, int, avformat_write_header, (AVFormatContext *a, AVDictionary **b), (a, b)) \
+  X(avformat, int, av_write_frame, (AVFormatContext *a, AVPacket *b), (a, b)) \
+  X(avformat, int, av_write_trailer, (AVFormatContext *a), (a)) \
+  V(avformat, avformat_free_context, (AVFormatContext *a), (a)) \
+  X(avformat, int, avio_open, (AVIOContext **a, const char *b, int c), (a, b, c)) \
+  X(avformat, int, avio_closep, (AVIOContext **a), (a)) \
+  X(avcodec, const AVCodec *, avcodec_find_encoder_by_name, (const char *a), (a)) \
+  X(avcodec, int, avcodec_parameters_from_context, (AVCodecParameters *a, const AVCodecContext *b), (a, b)) \
+  X(avcodec, int, avcodec_parameters_copy, (AVCodecParameters *a, const AVCodecParameters *b), (a, b)) \
+  X(avcodec, int, avcodec_send_frame, (AVCodecContext *a, const AVFrame *b), (a, b)) \
+  X(avcodec, int, avcodec_receive_packet, (AVCodecContext *a, AVPacket *b), (a, b)) \
+  V(avcodec, av_packet_rescale_ts, (AVPacket *a, AVRational b, AVRational c), (a, b, c)) \
   X(avcodec, AVCodecContext *, avcodec_alloc_context3, (const AVCodec *a), (a)) \
   X(avcodec, int, avcodec_parameters_to_context, (AVCodecContext *a, const AVCodecParameters *b), (a, b)) \
   X(avcodec, int, avcodec_open2, (AVCodecContext *a, const AVCodec *b, AVDictionary **c), (a, b, c)) \
@@ -22,6 +36,11 @@
   V(avcodec, av_packet_unref, (AVPacket *a), (a)) \
   V(avcodec, av_packet_free, (AVPacket **a), (a)) \
   X(avutil, AVFrame *, av_frame_alloc, (void), ()) \
+  X(avutil, int, av_frame_get_buffer, (AVFrame *a, int b), (a, b)) \
+  X(avutil, int, av_frame_make_writable, (AVFrame *a), (a)) \
+  X(avutil, void *, av_mallocz, (size_t a), (a)) \
+  X(avutil, int, av_dict_set, (AVDictionary **a, const char *b, const char *c, int d), (a, b, c, d)) \
+  V(avutil, av_dict_free, (AVDictionary **a), (a)) \
   V(avutil, av_frame_free, (AVFrame **a), (a)) \
   X(avutil, int64_t, av_rescale_q, (int64_t a, AVRational b, AVRational c), (a, b, c)) \
   X(avutil, int, av_strerror, (int a, char *b, size_t c), (a, b, c)) \

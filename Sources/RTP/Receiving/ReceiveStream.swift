@@ -42,6 +42,11 @@ final class ReceiveStream {
 
   func payloadKind(_ type: UInt8) -> PayloadKind { payloadKinds[Int(type & 0x7F)] }
 
+  /// Seconds of the sender's clock; nil before its first report.
+  func captureTime(of timestamp: Int64) -> Double? {
+    senderClock.captureTime(of: timestamp, clockRate: configuration.kind.clockRate)
+  }
+
   var canRequestKeyFrame: Bool { ssrc != nil && (configuration.pli || configuration.fir) }
 
   /// Starts over with a new source (RFC 3550, 8.2: a sender may change its SSRC at any time).

@@ -136,7 +136,8 @@ extension RTPSession {
           stream.id,
           ReceivedAudioPacket(
             bytes: Array(block.bytes), sequenceNumber: original,
-            timestamp: timestamp - Int64(block.timestampOffset), arrival: now, isCopy: true)))
+            timestamp: timestamp - Int64(block.timestampOffset), arrival: now, isCopy: true,
+            captureTime: stream.captureTime(of: timestamp - Int64(block.timestampOffset)))))
     }
     deliver(
       content.primary.bytes, number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream,
@@ -186,13 +187,15 @@ extension RTPSession {
         .audioPacket(
           stream.id,
           ReceivedAudioPacket(
-            bytes: Array(payload), sequenceNumber: number, timestamp: extended, arrival: now)))
+            bytes: Array(payload), sequenceNumber: number, timestamp: extended, arrival: now,
+            captureTime: stream.captureTime(of: extended))))
     }
   }
 
   func drainVideo(of stream: ReceiveStream, at now: Instant) {
     guard let video = stream.video else { return }
-    while let frame = video.next(at: now) {
+    while var frame = video.next(at: now) {
+      frame.captureTime = stream.captureTime(of: frame.timestamp)
       if frame.isKeyFrame { stream.keyFrameRequester.keyFrameArrived() }
       events.append(.videoFrame(stream.id, frame))
     }
