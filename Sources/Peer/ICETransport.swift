@@ -1,4 +1,5 @@
 import Base
+import CLinux
 import CNice
 import SDP
 
@@ -78,6 +79,9 @@ final class ICETransport {
   private let configuration: Configuration
   private let events: (Event) -> Void
   private let received: (UnsafeMutableRawBufferPointer, Instant) -> Void
+  private let drained: (Instant) -> Void
+  /// What carries media where libnice need not.
+  private var media: MediaSocket?
   private let agent: UnsafeMutableRawPointer  // GObject, one reference is ours until `close`
   private let stream: UInt32
   private var tunnels: [TLSTunnel] = []
@@ -87,24 +91,31 @@ final class ICETransport {
   private var unresolved = 0
   private var remoteCandidatesEnded = false
 
-  private var niceAgent: OpaquePointer { OpaquePointer(agent) }
+  /// To be used for each call of libnice: it may change what the loop has to wait for.
+  private var niceAgent: OpaquePointer {
+    NetworkThread.shared.loop.touch()
+    return OpaquePointer(agent)
+  }
 
   /// - Parameters:
   ///   - isControlling: the side that made the offer, or faces an ICE-lite agent (RFC 8445, 6.1.1).
   ///   - isLite: answers checks and makes none.
   ///   - received: called with each datagram that is not ICE's own; its memory may be written to and is
   ///     valid during the call only.
+  ///   - drained: called after the last of those that were there at a time.
   init(
     configuration: Configuration, generation: Int = 0, isControlling: Bool, isLite: Bool = false,
     events: @escaping (Event) -> Void,
-    received: @escaping (UnsafeMutableRawBufferPointer, Instant) -> Void
+    received: @escaping (UnsafeMutableRawBufferPointer, Instant) -> Void,
+    drained: @escaping (Instant) -> Void = { _ in }
   ) throws(PeerError) {
+    NetworkThread.shared.loop.touch()
     let lite = isLite ? NICE_AGENT_OPTION_LITE_MODE : NICE_AGENT_OPTION_NONE
     let options = NiceAgentOption(
       rawValue: NICE_AGENT_OPTION_ICE_TRICKLE.rawValue | lite.rawValue)
     guard
       let agent = nice_agent_new_full(
-        NetworkThread.shared.context.pointer, NICE_COMPATIBILITY_RFC5245, options)
+        NetworkThread.shared.loop.context, NICE_COMPATIBILITY_RFC5245, options)
     else { throw .library("libnice: nice_agent_new_full") }
     let object = UnsafeMutableRawPointer(agent)
     otchat_set_boolean(object, "upnp", 0)  // 200 ms of waiting for routers that do not answer
@@ -131,6 +142,7 @@ final class ICETransport {
     self.generation = generation
     self.events = events
     self.received = received
+    self.drained = drained
     self.agent = object
     self.stream = stream
     userFragment = String(cString: fragment)
@@ -223,6 +235,7 @@ final class ICETransport {
   /// longer answers on it, or it is congested.
   func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
     guard state != .closed, state != .failed, let bytes = datagram.baseAddress else { return false }
+    if let media { return media.send(datagram) }
     let sent = nice_agent_send(
       niceAgent, stream, Self.component, UInt32(clamping: datagram.count),
       bytes.assumingMemoryBound(to: CChar.self))
@@ -233,8 +246,10 @@ final class ICETransport {
   func close() {
     guard state != .closed else { return }
     state = .closed
+    media?.close()
+    media = nil
     otchat_disconnect_signals(agent, Unmanaged.passUnretained(self).toOpaque())
-    nice_agent_attach_recv(niceAgent, stream, Self.component, NetworkThread.shared.context.pointer, nil, nil)
+    nice_agent_attach_recv(niceAgent, stream, Self.component, NetworkThread.shared.loop.context, nil, nil)
     // libnice drops our reference in the callback, which comes on this thread's loop, never from within
     // this call's caller's callback.
     nice_agent_close_async(niceAgent, { agent, _, _ in g_object_unref(agent) }, nil)
@@ -320,18 +335,24 @@ final class ICETransport {
       guard let local, let remote else { return }
       let pair = (ICETransport.text(local), ICETransport.text(remote))
       let base = ICETransport.text(&local.pointee.base_addr)
-      ICETransport.with(me) { $0.selected(local: pair.0, remote: pair.1, base: base) }
+      let destination = MediaSocket.Destination { otchat_socket_address(remote, $0) }
+      ICETransport.with(me) {
+        $0.selected(local: pair.0, remote: pair.1, base: base, destination: destination)
+      }
     }
     connect("new-selected-pair-full", unsafeBitCast(onPair, to: GCallback.self), me)
 
     nice_agent_attach_recv(
-      niceAgent, stream, Self.component, NetworkThread.shared.context.pointer,
+      niceAgent, stream, Self.component, NetworkThread.shared.loop.context,
       { _, _, _, count, bytes, me in
         let now = MonotonicClock.now()
         ICETransport.spareTheLoop()
         // libnice's own buffer for this datagram, not read again by it.
         nonisolated(unsafe) let datagram = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
-        ICETransport.with(me) { $0.received(datagram, now) }
+        ICETransport.with(me) {
+          $0.received(datagram, now)
+          $0.drained(now)
+        }
       }, me)
   }
 
@@ -382,10 +403,38 @@ final class ICETransport {
     report(.candidate(String(String(cString: text).trimmingPrefix("a="))))
   }
 
-  private func selected(local: String, remote: String, base: String) {
+  private func selected(
+    local: String, remote: String, base: String, destination: MediaSocket.Destination
+  ) {
     selectedPair = (local, remote)
     self.base = base
+    media?.close()  // first: there is one a port
+    media = nil
+    let descriptor = otchat_selected_descriptor(niceAgent, stream, Self.component)
+    if descriptor >= 0 {
+      media = MediaSocket(
+        beside: descriptor, to: destination, isKnown: { [weak self] in self?.isRemote($0) ?? false },
+        received: received, drained: drained)
+    }
     report(.selectedPair(local: local, remote: remote))
+  }
+
+  /// Whether the other side has a candidate with this address, told or found out.
+  private func isRemote(_ address: otchat_address) -> Bool {
+    let first = nice_agent_get_remote_candidates(niceAgent, stream, Self.component)
+    defer {
+      g_slist_free_full(first) { nice_candidate_free($0?.assumingMemoryBound(to: NiceCandidate.self)) }
+    }
+    var next = first
+    while let node = next {
+      if let candidate = node.pointee.data?.assumingMemoryBound(to: NiceCandidate.self),
+        MediaSocket.Destination({ otchat_socket_address(candidate, $0) }).address == address
+      {
+        return true
+      }
+      next = node.pointee.next
+    }
+    return false
   }
 
   /// From the loop, never from within one of libnice's calls or ours, so that whoever hears it may call

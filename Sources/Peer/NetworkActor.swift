@@ -15,6 +15,11 @@ package actor NetworkActor {
     NetworkThread.shared.perform { assumeIsolated(body) }
   }
 
+  /// The same for what comes with every packet and calls nothing of libnice but through `ICETransport`.
+  nonisolated static func performMedia(_ body: @escaping @NetworkActor @Sendable () -> Void) {
+    NetworkThread.shared.performMedia { assumeIsolated(body) }
+  }
+
   /// Runs `body` at once. Traps when not called on the network thread.
   package nonisolated static func assumeIsolated<Result: Sendable>(_ body: @NetworkActor () -> Result)
     -> Result

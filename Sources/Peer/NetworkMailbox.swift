@@ -25,7 +25,7 @@ package final class NetworkMailbox<Element: Sendable>: Sendable {
   package func put(_ element: Element) -> Bool {
     let accepted = mailbox.put(element)
     if !isScheduled.exchange(true, ordering: .acquiringAndReleasing) {
-      NetworkActor.perform { self.drain() }
+      NetworkActor.performMedia { self.drain() }
     }
     return accepted
   }

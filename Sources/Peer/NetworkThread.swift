@@ -2,24 +2,22 @@ import Base
 import CNice
 import Glibc
 
-/// The thread that owns every peer connection: it runs one GLib main context (libnice's sockets and
-/// timers live there) and is the executor of `NetworkActor`.
+/// The thread that owns every peer connection: it runs one `NetworkLoop` and is the executor of
+/// `NetworkActor`.
 ///
 /// There is one, made at first use, and it never ends: an executor that could be freed while a job of a
 /// dying actor is being enqueued would be a use after free.
 final class NetworkThread: SerialExecutor {
   static let shared = NetworkThread()
 
-  /// `GMainContext *`, locked inside by GLib.
-  let context: NetworkThreadContext
+  let loop: NetworkLoop
 
   private enum Work {
     case job(UnownedJob)
     case call(@Sendable () -> Void)
+    case media(@Sendable () -> Void)
   }
 
-  // Work passes through a lock of our own, which the thread sanitizer understands (GLib's it does not);
-  // GLib is used only to wake the loop.
   private let work = Lock<[Work]>([])
 
   private init() {
@@ -29,10 +27,9 @@ final class NetworkThread: SerialExecutor {
         guard let message else { return }
         Log.info(domain.map { String(cString: $0) } ?? "glib", String(cString: message))
       }, nil)
-    context = NetworkThreadContext()
-    context.attachWakeSource { NetworkThread.shared.drain() }
-    let context = context
-    _ = MediaThread(name: "network") { context.run() }
+    loop = NetworkLoop()
+    let loop = loop
+    _ = MediaThread(name: "network") { loop.run() }
   }
 
   func enqueue(_ job: consuming ExecutorJob) { add(.job(UnownedJob(job))) }
@@ -41,29 +38,44 @@ final class NetworkThread: SerialExecutor {
   /// blocks nor touches Swift's shared pool.
   func perform(_ call: @escaping @Sendable () -> Void) { add(.call(call)) }
 
+  /// The same for calls that come with every packet: what they do to libnice, they tell the loop themselves.
+  func performMedia(_ call: @escaping @Sendable () -> Void) { add(.media(call)) }
+
   private func add(_ item: Work) {
     let wasEmpty = work.withLock { queue in
       queue.append(item)
       return queue.count == 1
     }
-    if wasEmpty { context.wake() }
+    if wasEmpty { loop.wake() }
   }
 
-  private func drain() {
+  var hasWork: Bool { work.withLock { !$0.isEmpty } }
+
+  /// Does what has been handed over so far. On the network thread.
+  ///
+  /// - Returns: whether any of it may have called libnice without saying so.
+  func performWork() -> Bool {
     let batch = work.withLock { queue in
       let batch = queue
       queue = []
       return batch
     }
+    var mayHaveTouched = false
     for item in batch {
       switch item {
-      case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
-      case .call(let call): call()
+      case .job(let job):
+        job.runSynchronously(on: asUnownedSerialExecutor())
+        mayHaveTouched = true
+      case .call(let call):
+        call()
+        mayHaveTouched = true
+      case .media(let call): call()
       }
     }
+    return mayHaveTouched
   }
 
-  var isCurrent: Bool { context.isCurrent }
+  var isCurrent: Bool { loop.isCurrent }
 
   func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 

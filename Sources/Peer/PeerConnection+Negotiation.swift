@@ -210,12 +210,16 @@ extension PeerConnection {
     return try ICETransport(
       configuration: settings, generation: number, isControlling: isControlling,
       events: { [weak self] event in self?.iceTransport(event, generation: number) },
-      received: { [weak self] datagram, now in self?.received(datagram, at: now) })
+      received: { [weak self] datagram, now in self?.received(datagram, at: now) },
+      drained: { [weak self] now in self?.pump(at: now) })
   }
 
   private func received(_ datagram: UnsafeMutableRawBufferPointer, at now: Instant) {
     guard let link = configuration.link else { return secure?.receive(datagram, at: now) ?? () }
-    link.receive(datagram, at: now) { [weak self] in self?.secure?.receive($0, at: $1) }
+    link.receive(datagram, at: now) { [weak self] datagram, now in
+      self?.secure?.receive(datagram, at: now)
+      self?.pump(at: now)
+    }
   }
 
   private func iceTransport(_ event: ICETransport.Event, generation: Int) {

@@ -255,7 +255,6 @@ package final class PeerConnection {
       packets: { [weak self] packet, now in
         guard let self, phase == .connected else { return }
         rtp?.receive(packet, at: now)
-        pump(at: now)
       })
   }
 

@@ -53,3 +53,25 @@ void otchat_return_large_blocks(void);
 int otchat_address_changes(void);
 /// Takes what is to be read. What it was does not matter: whoever is told looks for itself.
 void otchat_drain(int fd);
+
+// Media beside an ICE agent on one port.
+/// A second socket with the address and marks of the UDP socket `first`: from now on what begins like DTLS, RTP
+/// or RTCP (RFC 7983, 7) arrives here, STUN and the rest there. Non-blocking, close-on-exec. -1 if the system
+/// cannot; closed, all arrives at the first again.
+int otchat_media_socket(int first);
+/// Where a datagram comes from or goes to; equal if all fields are.
+typedef struct {
+  uint16_t family, port;
+  uint64_t high, low;
+} otchat_address;
+/// - Parameter socket_address: a `struct sockaddr` of IPv4 or IPv6.
+otchat_address otchat_address_of(const void *socket_address);
+/// Memory for the datagrams of one system call.
+typedef struct otchat_inbox otchat_inbox;
+otchat_inbox *otchat_inbox_new(void);
+/// How many datagrams have been received, up to 16; 0 if there are none. Longer ones than 8192 bytes are cut.
+int otchat_inbox_receive(otchat_inbox *inbox, int fd);
+/// One of those, aligned, valid until the next call.
+void *otchat_inbox_datagram(otchat_inbox *inbox, int index, int *count, otchat_address *from);
+/// False if it could not be sent at once. `socket_address` is a `struct sockaddr` of IPv4 or IPv6.
+bool otchat_send(int fd, const void *bytes, int count, const void *socket_address);
