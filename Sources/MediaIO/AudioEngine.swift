@@ -4,7 +4,7 @@ import RTP
 
 /// All sound of a participant, on one thread that works in ticks of 10 ms: source → Opus, and received packets →
 /// jitter buffers → decoders → one mix → sink. It wakes when there is something to encode or to decode: every
-/// 20 ms, unless several packets fall on different ticks.
+/// 20 ms, unless several packets fall on different ticks; every 100 ms without source and sink.
 ///
 /// The thread keeps absolute deadlines. After being held up it catches up to 200 ms; longer gaps are
 /// skipped and counted.
@@ -52,7 +52,8 @@ package final class AudioEngine: Sendable {
   let control: Lock<Control>
   let published = Lock(Statistics())
   private let sink: Lock<Handover?>
-  private let stopping = Semaphore()
+  /// The first one is to begin.
+  private let calls = Semaphore(value: 1)
   private let thread = Lock<MediaThread?>(nil)
 
   /// - Parameters:
@@ -79,7 +80,7 @@ package final class AudioEngine: Sendable {
     guard let handover = sink.withLock({ $0.take() }) else { return }
     thread.withLock { thread in
       thread = MediaThread(name: "audio") { [self] in
-        AudioLoop.run(self, handover.sink, stopping)
+        AudioLoop.run(self, handover.sink, calls)
       }
     }
   }
@@ -87,7 +88,7 @@ package final class AudioEngine: Sendable {
   /// Ends the thread and waits for it, a second at most. Not to be called on it.
   package func stop() {
     control.withLock { $0.stopped = true }
-    stopping.post()
+    calls.post()
     thread.withLock { $0 }?.join(until: MonotonicClock.now() + .seconds(1))
   }
 
@@ -98,6 +99,7 @@ package final class AudioEngine: Sendable {
       $0.source = handover
       $0.sourceChanged = true
     }
+    calls.post()
   }
 
   /// Microphone off: silence is sent, in a few bytes.

@@ -6,8 +6,11 @@ enum AudioLoop {
   private static let period = Duration.milliseconds(10)
   /// Ticks that are caught up with after the thread was held up; what is beyond is skipped.
   private static let longestCatchUp: Int64 = 20
+  /// Ticks that are made up for at once where nobody listens and nobody speaks. Each of them knows only what
+  /// had arrived by its time, so what comes of them is the same.
+  private static let unheard = 10
 
-  static func run(_ engine: AudioEngine, _ sink: (any AudioSink)?, _ stopping: Semaphore) {
+  static func run(_ engine: AudioEngine, _ sink: (any AudioSink)?, _ calls: Semaphore) {
     var sender: AudioSender
     do {
       sender = try AudioSender(engine.configuration)
@@ -25,8 +28,11 @@ enum AudioLoop {
     }
     while true {
       // A tick that completes no packet and has nothing to decode is made up for with the next one.
-      let wake = sender.isAtPacketEnd && mixer.isAhead ? due + period : due
-      if stopping.wait(until: wake) { break }
+      let isUnheard = sender.source == nil && !mixer.hasSink
+      let wake =
+        isUnheard
+        ? due + period * (unheard - 1) : sender.isAtPacketEnd && mixer.isAhead ? due + period : due
+      let isCalled = calls.wait(until: wake)
       let behind = (MonotonicClock.now() - wake).nanoseconds / period.nanoseconds
       if behind > longestCatchUp {
         let skipped = behind - longestCatchUp
@@ -44,7 +50,19 @@ enum AudioLoop {
         return control
       }
       if control.stopped { break }
+      let lateness = max(.zero, MonotonicClock.now() - wake)
+      func tick(through last: Instant) {
+        while due <= last {
+          sender.tick(at: due - period, engine.output)
+          mixer.tick(
+            at: due, control.receivers, arrivedBy: isUnheard ? due + lateness : nil,
+            muted: control.playoutMuted)
+          due += period
+        }
+      }
       if control.sourceChanged {
+        // What has not been made up for yet was before this source.
+        if isUnheard { tick(through: MonotonicClock.now() - period) }
         do {
           try sender.setSource(control.source?.source, at: due)
         } catch {
@@ -54,12 +72,7 @@ enum AudioLoop {
       }
       sender.update(muted: control.muted, packetLoss: control.packetLoss)
       // The ticks of this wake-up: what was skipped has moved `due` beyond `wake`.
-      let last = max(due, wake)
-      while due <= last {
-        sender.tick(at: due - period, engine.output)
-        mixer.tick(at: due, control.receivers, muted: control.playoutMuted)
-        due += period
-      }
+      tick(through: isCalled ? MonotonicClock.now() : max(due, wake))
       if sender.isAtPacketEnd { engine.publish(sender.statistics) }
     }
     sender.source?.stop()

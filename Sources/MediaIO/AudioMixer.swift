@@ -27,14 +27,18 @@ struct AudioMixer: ~Copyable {
   /// The sink could not be started; what is received is still decoded and measured.
   mutating func dropSink() { sink = nil }
 
+  /// Whether anybody listens, muted or not.
+  var hasSink: Bool { sink != nil }
+
   /// 10 ms that are heard from `time` on.
-  mutating func tick(at time: Instant, _ receivers: [AudioReceiver], muted: Bool) {
+  /// - Parameter limit: what arrived later is for later ticks; nil: there is no such thing.
+  mutating func tick(at time: Instant, _ receivers: [AudioReceiver], arrivedBy limit: Instant?, muted: Bool) {
     let isHeard = sink != nil && !muted
     if isHeard { sum.update(repeating: 0) }
     isAhead = true
     for receiver in receivers {
       guard let playout = playout(of: receiver) else { continue }
-      playout.tick(at: time, into: isHeard ? sum : nil)
+      playout.tick(at: time, arrivedBy: limit, into: isHeard ? sum : nil)
       isAhead = isAhead && playout.isAhead
     }
     if playouts.count > receivers.count {

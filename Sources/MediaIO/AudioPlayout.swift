@@ -21,6 +21,8 @@ final class AudioPlayout {
   private var blips = BlipDetector()
   private var level = AudioLevel()
   private var chunks = 0
+  /// Taken from the receiver, for ticks that are still to come.
+  private var coming: [ReceivedAudioPacket] = []
 
   init(_ receiver: AudioReceiver) throws(CodecError) {
     self.receiver = receiver
@@ -35,8 +37,12 @@ final class AudioPlayout {
   var isAhead: Bool { waiting >= Self.chunk }
 
   /// Adds the 10 ms that are heard from `time` on to `mix` (480 samples of 2 channels); nil: nobody listens.
-  func tick(at time: Instant, into mix: UnsafeMutableBufferPointer<Int32>?) {
-    for packet in receiver.mailbox.drain() { buffer.insert(packet) }
+  /// - Parameter limit: what arrived later is for later ticks; nil: there is no such thing.
+  func tick(at time: Instant, arrivedBy limit: Instant?, into mix: UnsafeMutableBufferPointer<Int32>?) {
+    coming += receiver.mailbox.drain()
+    let count = limit.flatMap { limit in coming.firstIndex { $0.arrival > limit } } ?? coming.count
+    for packet in coming[..<count] { buffer.insert(packet) }
+    coming.removeFirst(count)
     while waiting < Self.chunk { decodeNext(at: time) }
     if let wish = buffer.stretch(waiting: waiting, at: time) {
       stretch(wish, at: time)

@@ -52,7 +52,7 @@ private final class AudioCall {
       for packet in inFlight where packet.arrival <= now { playout.receiver.push(packet) }
       inFlight.removeAll { $0.arrival <= now }
       mix.update(repeating: 0)
-      playout.tick(at: now, into: mix)
+      playout.tick(at: now, arrivedBy: nil, into: mix)
       for index in stride(from: 0, to: 960, by: 2) { heard.append(Int16(clamping: mix[index])) }
       ticks += 1
     }
@@ -158,12 +158,64 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
         ReceivedAudioPacket(
           bytes: bytes, sequenceNumber: wild ? .random(in: .min ... .max, using: &generator) : Int64(tick),
           timestamp: wild ? .random(in: .min ... .max, using: &generator) : Int64(tick) * 480, arrival: now))
-      playout.tick(at: now, into: mix)
+      playout.tick(at: now, arrivedBy: nil, into: mix)
     }
     let statistics = playout.receiver.statistics
     #expect(statistics.packetsReceived == 2_000)
     #expect(statistics.packetsDiscarded + statistics.packetsCorrupted > 500)
     #expect(statistics.totalSamplesDuration > 19.9)
+  }
+
+  @Test func whatIsMadeUpForLaterSoundsTheSame() throws {
+    /// Half of the packets come by up to 60 ms late, some of them too late, and some never.
+    func play(ticksAtOnce: Int) throws -> AudioReceiver {
+      var generator = SeededGenerator(seed: 9)
+      var sender = try AudioSender(OpusEncoder.Configuration())
+      try sender.setSource(ToneSource(hertz: 500), at: .zero)
+      let playout = try AudioPlayout(AudioReceiver(offset: nil))
+      var inFlight: [ReceivedAudioPacket] = []
+      var number: Int64 = 0
+      for tick in 1...1_000 {
+        let now = Instant.zero + .milliseconds(10 * tick)
+        sender.tick(at: now) { frame in
+          number += 1
+          guard number % 37 != 0 else { return }
+          let delay = Int.random(in: 0...1, using: &generator) * Int.random(in: 0...60, using: &generator)
+          inFlight.append(
+            ReceivedAudioPacket(
+              bytes: frame.bytes, sequenceNumber: number, timestamp: Int64(frame.timestamp),
+              arrival: now + .milliseconds(delay)))
+        }
+        for packet in inFlight.sorted(by: { $0.arrival < $1.arrival }) where packet.arrival <= now {
+          playout.receiver.push(packet)
+        }
+        inFlight.removeAll { $0.arrival <= now }
+        guard tick % ticksAtOnce == 0 else { continue }
+        for back in (0..<ticksAtOnce).reversed() {
+          let time = now - .milliseconds(10 * back)
+          playout.tick(at: time, arrivedBy: ticksAtOnce == 1 ? nil : time, into: nil)
+        }
+      }
+      return playout.receiver
+    }
+    let (single, batched) = (try play(ticksAtOnce: 1), try play(ticksAtOnce: 10))
+    #expect(single.statistics == batched.statistics)
+    #expect(single.playoutPosition == batched.playoutPosition)
+    #expect(single.statistics.jitterBuffer.concealedSamples > 0)
+    #expect(abs((batched.toneHz ?? 0) - 500) < 3)
+  }
+
+  @Test func aSourceBeginsAtOnceWhereNobodyListens() async throws {
+    let frames = Collector<EncodedAudioFrame>()
+    let engine = AudioEngine(source: nil, sink: nil, output: { frames.add($0) })
+    engine.start()
+    let set = MonotonicClock.now()
+    engine.setSource(ToneSource(hertz: 500))
+    try await eventually("sound") { frames.all.count >= 3 }
+    engine.stop()
+    // Not of the time before, which has yet to be made up for.
+    #expect(frames.all[0].captureTime > set - .milliseconds(25))
+    #expect(frames.all[0].timestamp % 480 == 0)
   }
 
   @Test func loudSoundsSaturate() throws {
@@ -192,7 +244,7 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
                 arrival: now))
           }
         }
-        mixer.tick(at: now, receivers, muted: muted)
+        mixer.tick(at: now, receivers, arrivedBy: nil, muted: muted)
       }
     }
     run(from: 0, to: 100)
@@ -225,12 +277,12 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
             bytes: packet.bytes, sequenceNumber: Int64(tick / 2), timestamp: Int64(packet.timestamp),
             arrival: now))
       }
-      mixer.tick(at: now, [receiver], muted: false)
+      mixer.tick(at: now, [receiver], arrivedBy: nil, muted: false)
       ahead.append(mixer.isAhead)
     }
     // While the delay settles, sound is stretched.
     #expect((45...55).contains(ahead.suffix(100).count { $0 }))
-    mixer.tick(at: Instant(nanoseconds: 2_000_000_000), [], muted: false)
+    mixer.tick(at: Instant(nanoseconds: 2_000_000_000), [], arrivedBy: nil, muted: false)
     let idleAgain = mixer.isAhead
     #expect(idleAgain)
   }

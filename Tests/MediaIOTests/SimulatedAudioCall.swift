@@ -137,7 +137,7 @@ final class SimulatedAudioCall {
     guard now >= nextTick else { return }
     nextTick += .milliseconds(10)
     mix.update(repeating: 0)
-    playout.tick(at: now, into: mix)
+    playout.tick(at: now, arrivedBy: nil, into: mix)
     for index in stride(from: 0, to: 960, by: 2) { heard.append(Int16(clamping: mix[index])) }
   }
 
