@@ -20,18 +20,28 @@ package struct SessionID: Equatable, Sendable {
 
   /// A new id.
   ///
-  /// - Parameter creationTime: milliseconds since 1970.
-  package init(apiKey: String, creationTime: Int64, using generator: inout some RandomNumberGenerator) {
+  /// - Parameters:
+  ///   - creationTime: milliseconds since 1970.
+  ///   - archive: how the session is to be recorded by itself. A long name makes an id that is too long.
+  package init(
+    apiKey: String, creationTime: Int64, archive: AutomaticArchive? = nil,
+    using generator: inout some RandomNumberGenerator
+  ) {
     let random = (0..<2).map { _ in generator.next() as UInt64 }
     let name = Base64.urlText(
       random.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } })
-    fields = ["1", apiKey, "", String(creationTime), name, "", ""]
+    fields = ["1", apiKey, "", String(creationTime), name, archive?.field ?? "", ""]
     text = "1_" + Base64.urlText(fields.joined(separator: "~").utf8)
   }
 
   package var apiKey: String { fields[1] }
   /// Milliseconds since 1970, if the id says so.
   package var creationTime: Int64? { fields.count > 3 ? Int64(fields[3]) : nil }
+
+  /// The session is to be recorded from its first stream on: it says so itself, so nothing has to be kept.
+  package var automaticArchive: AutomaticArchive? {
+    fields.count > 5 ? AutomaticArchive(field: fields[5]) : nil
+  }
 
   package func belongs(to apiKey: String) -> Bool { fields.contains(apiKey) }
 }

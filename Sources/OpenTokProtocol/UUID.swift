@@ -14,6 +14,13 @@ package enum UUID {
       .map { Hexadecimal.text($0) }.joined(separator: "-")
   }
 
+  /// Whether a text is a UUID as it is made here; nothing that can be a path.
+  package static func isWellFormed(_ text: String) -> Bool {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    return parts.map(\.utf8.count) == [8, 4, 4, 4, 12]
+      && parts.joined().utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+  }
+
   /// From the system's random numbers.
   package static func v4() -> String {
     var generator = SystemRandomNumberGenerator()

@@ -157,6 +157,7 @@ package struct RoomRefusal: Error, Equatable, Sendable {
   static let noStream = RoomRefusal(404, "no such stream")
   static let noChannel = RoomRefusal(404, "no such channel")
   static let noSubscriber = RoomRefusal(404, "no such subscriber")
+  static let noArchive = RoomRefusal(404, "no such archive")
   static let noResource = RoomRefusal(404, "no such resource")
   static let exists = RoomRefusal(409, "exists already")
   static let connectionLimit = RoomRefusal(409, "connectionLimitExceeded")

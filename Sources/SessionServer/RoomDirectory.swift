@@ -151,6 +151,13 @@ package struct RoomDirectory: Sendable {
   /// What is in a session; nil if nobody is.
   package func state(of session: String) -> SessionState? { rooms[session]?.state }
 
+  /// Who is in a session, recorders apart, and what is published there.
+  package func occupancy(of session: String) -> ArchiveCatalogue.Occupancy {
+    guard let room = rooms[session] else { return ArchiveCatalogue.Occupancy() }
+    return ArchiveCatalogue.Occupancy(
+      clients: room.visibleMembers.count, streams: room.streams.map { Archive.Stream($0.info) })
+  }
+
   /// The sessions in which somebody is.
   package var sessions: [String] { rooms.keys.sorted() }
 

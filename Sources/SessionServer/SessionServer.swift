@@ -32,11 +32,18 @@ package actor SessionServer {
   var rooms: RoomDirectory
   var sockets: [RoomSocket: WebSocket] = [:]
   var isTicking = false
+  private(set) var isStopping = false
   /// Of streams, set by server SDKs.
   var layoutClasses: [String: [String]] = [:]
 
   /// Of the server when it speaks TLS.
   var certificateFile: String? { webConfiguration.certificate?.certificate }
+  /// Nil without a place to keep them.
+  let store: ArchiveStore?
+  var archives: ArchiveCatalogue
+  var recordings: [String: Recording] = [:]
+  /// How many archives are being recovered.
+  var recoveries = 0
   private let webConfiguration: WebServer.Configuration
   private var listening: ListeningSocket?
   /// Tells clients how they are seen from here; nil if its port was taken.
@@ -105,6 +112,11 @@ package actor SessionServer {
     }
     rooms.gracePeriod = configuration.gracePeriod
     self.rooms = RoomDirectory(configuration: rooms)
+    store = (configuration.archiveDirectory ?? configuration.stateDirectory.map { $0 + "/archives" })
+      .map { ArchiveStore(path: $0) }
+    // Those of other keys belong to other servers of this directory.
+    let kept = store?.load().filter { SessionID($0.sessionID)?.belongs(to: project.apiKey) ?? false }
+    archives = ArchiveCatalogue(kept ?? [], limits: configuration.archiveLimits)
   }
 
   private func open() throws(SessionServerError) {
@@ -130,6 +142,7 @@ package actor SessionServer {
     watchSTUN()
     Log.info("serve", "listening on \(url)")
     report(.listening(url: url))
+    carryOutArchives()
   }
 
   private func watchSTUN() {
@@ -139,8 +152,12 @@ package actor SessionServer {
     }
   }
 
-  /// Tells the clients that it goes away, and frees the port. Takes at most about a second.
+  /// Finishes the archives, tells the clients that it goes away, and frees the port. Takes at most about a
+  /// second, with archives as long as their recorders do.
   package func stop() async {
+    guard web != nil, !isStopping else { return }
+    isStopping = true
+    await stopArchives()
     guard let web else { return }
     self.web = nil
     web.stopListening()

@@ -18,6 +18,7 @@ extension SessionServer {
 
     /// Where archives are kept, a directory each; nil: `archives` in the state directory.
     package var archiveDirectory: String?
+    package var archiveLimits = ArchiveCatalogue.Limits()
     /// Who records archives; nil: nobody, and who asks is told so.
     package var recorders: ArchiveRecorderFactory?
 

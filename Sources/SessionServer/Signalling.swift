@@ -38,7 +38,11 @@ extension SessionServer {
   /// Once a second, as long as there is anybody whose time could run out.
   func tick() {
     carryOut(rooms.advance(to: now))
-    isTicking = rooms.socketCount > 0 || !rooms.sessions.isEmpty
+    archives.advance(to: now, newID: { UUID.v4() }, occupancy: { rooms.occupancy(of: $0) })
+    // What is decided here must not come back to here.
+    isTicking = true
+    carryOutArchives()
+    isTicking = rooms.socketCount > 0 || !rooms.sessions.isEmpty || archives.isRecording
     web?.wake(at: isTicking ? MonotonicClock.now() + .seconds(1) : nil)
   }
 
@@ -62,8 +66,9 @@ extension SessionServer {
       Log.info("serve", "connection \(connection.id) came")
     case .connectionDestroyed(_, let connection, let reason):
       Log.info("serve", "connection \(connection.id) went: \(reason)")
-    case .streamCreated(_, let stream):
+    case .streamCreated(let session, let stream):
       Log.info("serve", "stream \(stream.id) came")
+      archiveNoticed(stream, in: session)
     case .streamDestroyed(_, let stream, let reason):
       Log.info("serve", "stream \(stream.id) went: \(reason)")
       layoutClasses[stream.id] = nil

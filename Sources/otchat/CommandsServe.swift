@@ -42,7 +42,7 @@ extension Commands {
       "turn-secret", .text("SECRET"), configurable: false, secret: true, group: Group.server,
       "the secret shared with the TURN server"),
     Flag(
-      "archive-dir", .directory("DIR"), configurable: false, group: Group.server, availability: .notYet,
+      "archive-dir", .directory("DIR"), configurable: false, group: Group.server,
       "where archives are kept"),
     Flag(
       "events", .file("FILE"), configurable: false, group: Group.server,

@@ -67,6 +67,8 @@ struct ServeCommand {
     }
     configuration.accessKey = arguments.text("access-key")
     configuration.isOpen = arguments.boolean("open")
+    // Absolute, since --daemon changes the directory.
+    configuration.archiveDirectory = arguments.text("archive-dir").map { URL(filePath: $0).path }
     configuration.turnURLs = arguments.text("turn-url").map { [$0] } ?? []
     configuration.turnSecret = arguments.text("turn-secret")
     return configuration
@@ -106,6 +108,15 @@ extension SessionServerEvent {
   private var record: (String, JSON.Object) {
     switch self {
     case .listening(let url): ("listening", ["url": .string(url)])
+    case .archive(let archive):
+      (
+        "archive" + archive.status.rawValue.prefix(1).uppercased() + archive.status.rawValue.dropFirst(),
+        [
+          "sessionId": .string(archive.sessionID), "archiveId": .string(archive.id),
+          "name": .string(archive.options.name), "reason": .string(archive.reason),
+          "duration": .number(archive.durationSeconds), "size": .integer(archive.sizeBytes),
+        ]
+      )
     case .room(.connectionCreated(let session, let connection)):
       ("connectionCreated", ["sessionId": .string(session), "connectionId": .string(connection.id)])
     case .room(.connectionDestroyed(let session, let connection, let reason)):

@@ -17,10 +17,16 @@ final class SignallingClient {
   private var requests = 0
 
   /// Asks the server for the room's credentials and opens the socket. - Parameter query: of `/room/NAME`.
-  init(_ server: SessionServer, room: String = "a", query: String = "", id: String) throws {
+  convenience init(_ server: SessionServer, room: String = "a", query: String = "", id: String) throws {
     let credentials = try server.json("GET", "/room/\(room)?\(query)")
-    token = try #require(credentials["token"]?.stringValue)
-    base = RaptorURI(partner: "100", session: try #require(credentials["sessionId"]?.stringValue))
+    try self.init(
+      server, session: try #require(credentials["sessionId"]?.stringValue),
+      token: try #require(credentials["token"]?.stringValue), id: id)
+  }
+
+  init(_ server: SessionServer, session: String, token: String, id: String) throws {
+    self.token = token
+    base = RaptorURI(partner: "100", session: session)
     self.id = id
     port = server.port
     socketID = "socket-of-\(id)"

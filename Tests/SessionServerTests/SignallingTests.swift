@@ -15,6 +15,7 @@ import Testing
       let text =
         switch event {
         case .listening: "listening"
+        case .archive(let archive): "archive \(archive.id)"
         case .room(.connectionCreated(_, let connection)): "+\(connection.id) \(connection.data)"
         case .room(.connectionDestroyed(_, let connection, let reason)): "-\(connection.id) \(reason)"
         case .room(.streamCreated(_, let stream)): "+\(stream.id) \(stream.name)"

@@ -33,8 +33,8 @@ extension SessionServer {
     let answer: JSON = [
       "apiKey": .string(project.apiKey), "sessionId": .string(id.text), "token": .string(token),
       "apiUrl": .string(address(for: request).httpURL),
-      // So that the page offers nothing that `addArchives` has to refuse.
-      "archives": false,
+      // So that the page offers nothing that is refused.
+      "archives": .bool(recordsArchives),
     ]
     var response = HTTPResponse.json(answer.serialized())
     response.headers.append(("Cache-Control", "no-store"))
@@ -70,7 +70,7 @@ extension SessionServer {
   }
 
   /// How the client reaches the server.
-  private func address(for request: HTTPRequest) -> PublicAddress {
+  func address(for request: HTTPRequest) -> PublicAddress {
     publicAddress ?? PublicAddress(request: request) ?? ownAddress
   }
 

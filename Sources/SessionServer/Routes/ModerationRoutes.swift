@@ -102,6 +102,10 @@ extension SessionServer {
       changes[id] = classes.compactMap(\.stringValue)
     }
     layoutClasses.merge(changes) { _, new in new }
+    for (stream, classes) in changes {
+      archives.layoutClasses(classes, ofStream: stream, session: session)
+    }
+    carryOutArchives()
     return .json(JSON.object([:]).serialized())
   }
 }

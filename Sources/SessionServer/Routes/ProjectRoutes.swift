@@ -35,12 +35,25 @@ extension SessionServer {
   /// Sessions are relayed, whatever is asked for; their ids carry all there is to know.
   private func createSession(_ request: HTTPRequest) -> HTTPResponse {
     let form = FormEncoding.fields(String(decoding: request.body, as: UTF8.self))
-    guard form.first(where: { $0.key == "archiveMode" })?.value ?? "manual" == "manual" else {
-      return .failure(501, "this server does not record archives yet")
+    func value(_ key: String) -> String { form.first { $0.key == key }?.value ?? "" }
+    var archive: AutomaticArchive?
+    switch value("archiveMode") {
+    case "", "manual": break
+    case "always":
+      guard recordsArchives else { return Self.noArchives }
+      let asked = AutomaticArchive(name: value("archiveName"), resolution: value("archiveResolution"))
+      guard ArchiveOptions(automatic: asked) != nil else {
+        return .failure(400, "there is no archiveResolution like that")
+      }
+      archive = asked
+    default: return .failure(400, "archiveMode is manual or always")
     }
     var generator = SystemRandomNumberGenerator()
     let now = WallClock.microseconds() / 1000
-    let id = SessionID(apiKey: project.apiKey, creationTime: now, using: &generator)
+    let id = SessionID(apiKey: project.apiKey, creationTime: now, archive: archive, using: &generator)
+    guard id.text.utf8.count <= SessionID.maximumSize else {
+      return .failure(400, "the archiveName is too long")
+    }
     let key = JSON.string(project.apiKey)
     let session: JSON = [
       "session_id": .string(id.text), "project_id": key, "partner_id": key,

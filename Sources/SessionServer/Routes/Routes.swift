@@ -8,8 +8,9 @@ extension SessionServer {
     addPages(to: &router)
     addCredentials(to: &router)
     addModeration(to: &router)
-    addProject(to: &router)
     addArchives(to: &router)
+    addProjectArchives(to: &router)
+    addProject(to: &router)
     router.add([.get], Self.signallingPath) { _, _ in .failure(426, "this is for WebSockets") }
     router.add([.get], "/healthz") { _, _ in .json(JSON.object(["status": "ok"]).serialized()) }
     router.add([.get], "/metrics") { _, _ in
@@ -51,21 +52,6 @@ extension SessionServer {
     var response = HTTPResponse(contentType: "\(type); charset=utf-8", body: bytes)
     response.headers.append(("Cache-Control", "no-cache"))
     return response
-  }
-
-  /// Archives are not recorded yet; they say so instead of pretending.
-  private func addArchives(to router: inout Router) {
-    let answer: Router.Handler = { request, _ in
-      self.access.admits(request)
-        ? .failure(501, "this server does not record archives yet") : Self.accessDenied
-    }
-    for path in ["/start", "/start/:session"] { router.add([.get, .post], path, answer) }
-    for path in ["/stop/:archive", "/archive/start", "/archive/:archive/stop"] {
-      router.add([.post], path, answer)
-    }
-    for path in ["/view", "/view/:archive", "/archive", "/archive/:archive", "/archive/:archive/view"] {
-      router.add([.get], path, answer)
-    }
   }
 
   static let accessDenied = HTTPResponse.failure(403, "the access key is missing or wrong")

@@ -31,16 +31,29 @@ struct AccessRule: Sendable {
     (isFromHere(request) && hasOwnOrigin(request)) || hasKey(request)
   }
 
+  /// Whether it may see archives, or start and stop them: not for a page of another site's, which a browser
+  /// on this machine shows; for a change not even by an image in it.
+  func admitsArchives(_ request: HTTPRequest, toChange: Bool) -> Bool {
+    if hasKey(request) { return true }
+    guard hasOwnOrigin(request), !toChange || request.header("sec-fetch-site") != "cross-site" else {
+      return false
+    }
+    return isOpen || isFromHere(request)
+  }
+
   /// Only this machine can send it, and asks for this machine: a name of a stranger's that leads here
   /// (DNS rebinding) would make his pages this server's own for a browser.
   private func isFromHere(_ request: HTTPRequest) -> Bool {
     isLocal && PublicAddress(request: request).map { Self.isLoopback($0.hostName) } ?? false
   }
 
-  /// No page of another site's: none at all, or one of this machine. The native SDK sends a host alone.
+  /// No page of another site's: none at all, this server's, or one of this machine. The native SDK sends a
+  /// host alone.
   private func hasOwnOrigin(_ request: HTTPRequest) -> Bool {
     guard let origin = request.header("origin") else { return true }
-    return Self.isLoopback(PublicAddress(url: origin)?.hostName ?? origin)
+    let address = PublicAddress(url: origin)
+    return Self.isLoopback(address?.hostName ?? origin)
+      || address.map { $0.authority == PublicAddress(request: request)?.authority } ?? false
   }
 
   /// The cookie for whom opened the page with the key in the query.

@@ -9,22 +9,33 @@ struct HTTPExchange {
   var closes: Bool
 }
 
+/// A file on its way out.
+struct Download {
+  let file: FileBody
+  var rest: Range<Int64>
+}
+
 extension WebServer {
   /// Request headers that handlers may see.
   private static let knownHeaders: [(String, lws_token_indexes)] = [
     ("host", WSI_TOKEN_HOST), ("origin", WSI_TOKEN_ORIGIN), ("content-type", WSI_TOKEN_HTTP_CONTENT_TYPE),
     ("content-length", WSI_TOKEN_HTTP_CONTENT_LENGTH), ("authorization", WSI_TOKEN_HTTP_AUTHORIZATION),
     ("cookie", WSI_TOKEN_HTTP_COOKIE), ("transfer-encoding", WSI_TOKEN_HTTP_TRANSFER_ENCODING),
-    ("upgrade", WSI_TOKEN_UPGRADE),
+    ("upgrade", WSI_TOKEN_UPGRADE), ("range", WSI_TOKEN_HTTP_RANGE),
+    ("if-range", WSI_TOKEN_HTTP_IF_RANGE),
   ]
   private static let ownHeaders = [
-    "x-opentok-auth", "x-tb-token-auth", "x-tb-partner-auth", "x-access-key",
+    "x-opentok-auth", "x-tb-token-auth", "x-tb-partner-auth", "x-access-key", "sec-fetch-site",
   ]
   /// In the order in which libwebsockets numbers them.
   private static let methods: [HTTPMethod?] = [.get, .post, .options, .put, .patch, .delete, nil, .head]
 
   /// A larger body is not even read to its end; its sender is cut off.
   private static let discardedBodyBytes = 64 << 20
+
+  /// Of a file, at once.
+  private static let pieceBytes = 64 << 10
+  private static let stalledSeconds: Int32 = 60
 
   // MARK: - In
 
@@ -76,7 +87,8 @@ extension WebServer {
     } else if request.header("upgrade")?.lowercased() != "websocket" {
       // Some clients offer HTTP/2 with their first request; it is answered as if they had not.
       let hasBody = request.header("content-length") != nil || request.header("transfer-encoding") != nil
-      refusal = hasBody ? .failure(400, "no upgrade but to a WebSocket") : handlers.request(request)
+      let answer = hasBody ? nil : handlers.request(request)
+      refusal = answer.flatMap { $0.file == nil ? $0 : nil } ?? .failure(400, "no upgrade but to a WebSocket")
     } else {
       refusal = handlers.refusal(request)
     }
@@ -148,8 +160,13 @@ extension WebServer {
     Log.info(
       "web",
       "\(request?.method.rawValue ?? "?") \(Self.printable(request?.path ?? "?")) \(response.status) "
-        + "\(response.body.count) B")
+        + "\(response.bodyBytes) B")
     guard writeHeaders(wsi, response, closing: closing) else { return false }
+    if request?.method != .head, let (file, range) = response.file, !range.isEmpty {
+      downloads[wsi] = Download(file: file, rest: range)
+      lws_callback_on_writable(wsi)
+      return true
+    }
     if request?.method != .head && !response.body.isEmpty {
       guard writeBody(wsi, response.body) else { return false }
     }
@@ -168,7 +185,7 @@ extension WebServer {
       ("Access-Control-Allow-Methods", "*"),
     ]
     if closing { headers.append(("Connection", "close")) }
-    if response.status != 204 { headers.append(("Content-Length", String(response.body.count))) }
+    if response.status != 204 { headers.append(("Content-Length", String(response.bodyBytes))) }
     let size = headers.reduce(512) { $0 + $1.name.utf8.count + $1.value.utf8.count + 8 }
     var buffer = [UInt8](repeating: 0, count: OTCHAT_LWS_PRE + size)
     return buffer.withUnsafeMutableBufferPointer { buffer in
@@ -186,6 +203,32 @@ extension WebServer {
       }
       return lws_finalize_write_http_header(wsi, start, &position, end) == 0
     }
+  }
+
+  /// The client takes more of a file. False closes the connection.
+  func continueDownload(_ wsi: OpaquePointer) -> Bool {
+    guard let download = downloads[wsi] else { return true }
+    let count = min(Self.pieceBytes, download.rest.count)
+    var buffer = [UInt8](repeating: 0, count: OTCHAT_LWS_PRE + count)
+    let written: Int? = buffer.withUnsafeMutableBytes { buffer in
+      let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[OTCHAT_LWS_PRE...])
+      guard let count = download.file.read(piece, at: download.rest.lowerBound),
+        let start = piece.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      else { return nil }
+      let isLast = count == download.rest.count
+      return lws_write(wsi, start, count, isLast ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0 ? nil : count
+    }
+    guard let written else { return false }
+    let rest = download.rest.lowerBound + Int64(written)..<download.rest.upperBound
+    guard !rest.isEmpty else {
+      downloads[wsi] = nil
+      return lws_http_transaction_completed(wsi) == 0
+    }
+    downloads[wsi]?.rest = rest
+    // Of one that takes nothing for so long the connection ends.
+    lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, Self.stalledSeconds)
+    lws_callback_on_writable(wsi)
+    return true
   }
 
   private func writeBody(_ wsi: OpaquePointer, _ body: [UInt8]) -> Bool {

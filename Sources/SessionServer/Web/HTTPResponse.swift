@@ -1,8 +1,12 @@
-/// A whole response. CORS headers are added to every one.
+/// A whole response, or one whose body is a file's. CORS headers are added to every one.
 package struct HTTPResponse: Sendable {
   package var status: Int
   package var headers: [(name: String, value: String)]
   package var body: [UInt8]
+  /// In place of the body: bytes of a file.
+  package var file: (body: FileBody, range: Range<Int64>)?
+
+  var bodyBytes: Int64 { file.map { Int64($0.range.count) } ?? Int64(body.count) }
 
   package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
     self.status = status

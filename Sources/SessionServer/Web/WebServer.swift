@@ -70,6 +70,7 @@ package final class WebServer {
   let handlers: Handlers
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var upgrades: [OpaquePointer: HTTPRequest] = [:]
+  var downloads: [OpaquePointer: Download] = [:]
   var sockets: [OpaquePointer: WebSocket] = [:]
   var nextSocketID = 1
   var scratch: [UInt8] = []
@@ -152,6 +153,7 @@ package final class WebServer {
     sockets = [:]
     exchanges = [:]
     upgrades = [:]
+    downloads = [:]
     contextLock.withLock { _ in lws_context_destroy(context) }
     memory.free()
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
@@ -210,6 +212,7 @@ package final class WebServer {
     if watched.removeValue(forKey: wsi) == nil { connectionCount -= 1 }
     exchanges[wsi] = nil
     upgrades[wsi] = nil
+    downloads[wsi] = nil
   }
 }
 

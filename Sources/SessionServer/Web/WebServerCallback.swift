@@ -32,8 +32,11 @@ extension WebServer {
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
       guard let exchange = exchanges.removeValue(forKey: wsi) else { return true }
       return answer(wsi, exchange)
+    case LWS_CALLBACK_HTTP_WRITEABLE:
+      return continueDownload(wsi)
     case LWS_CALLBACK_CLOSED_HTTP:
       exchanges[wsi] = nil
+      downloads[wsi] = nil
 
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
       return confirmUpgrade(wsi)

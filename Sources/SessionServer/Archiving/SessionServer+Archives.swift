@@ -1,0 +1,156 @@
+import Base
+import OpenTokProtocol
+
+/// Carries out what the catalogue of archives decides: recorders, files, and what clients are told.
+extension SessionServer {
+  /// A recorder that runs: what it is told goes through a queue, so that everything comes in order.
+  struct Recording {
+    let commands: AsyncStream<RecorderCommand>.Continuation
+    let lock: ArchiveLock
+  }
+
+  /// Whether archives can be recorded here.
+  var recordsArchives: Bool { configuration.recorders != nil && store != nil }
+
+  func carryOutArchives() {
+    while true {
+      let outputs = archives.drain()
+      if outputs.isEmpty { break }
+      outputs.forEach(carryOut)
+    }
+    if archives.isRecording, !isTicking { tick() }
+  }
+
+  private func carryOut(_ output: ArchiveOutput) {
+    switch output {
+    case .keep(let archive): keep(archive)
+    case .record(let archive): record(archive)
+    case .tell(let id, let command): recordings[id]?.commands.yield(command)
+    case .recover(let archive): recover(archive)
+    case .erase(let id): store?.erase(id)
+    case .announce(let archive):
+      announce(.archiveStarted(id: archive.id, name: archive.options.name), in: archive.sessionID)
+    case .announceEnd(let archive): announce(.archiveStopped(id: archive.id), in: archive.sessionID)
+    case .changed(let archive):
+      Log.info("serve", "archive \(archive.id) \(archive.status.rawValue): \(archive.reason)")
+      report(.archive(archive))
+    }
+  }
+
+  private func keep(_ archive: Archive) {
+    do {
+      try store?.keep(archive)
+    } catch {
+      Log.error("serve", "the record of archive \(archive.id) cannot be written")
+    }
+  }
+
+  /// Nobody may be there any more to be told.
+  private func announce(_ action: RoomAction, in session: String) {
+    if let outputs = try? rooms.perform(action, in: session, at: now) { carryOut(outputs) }
+  }
+
+  private func record(_ archive: Archive) {
+    let id = archive.id
+    guard let recorders = configuration.recorders, let store, let lock = store.lock(id) else {
+      return archives.recorderFailed(id, .output("\(id) cannot be made in the archive directory"))
+    }
+    let recorder = recorders.make(
+      archive.request(directory: store.directory(id)), archiverCredentials(archive.sessionID)
+    ) { error in
+      Task { await self.recorderFailed(id, error) }
+    }
+    let (commands, queue) = AsyncStream.makeStream(of: RecorderCommand.self)
+    recordings[id] = Recording(commands: queue, lock: lock)
+    Task { await self.run(recorder, id, commands) }
+  }
+
+  private func run(
+    _ recorder: any ArchiveRecorder, _ id: String, _ commands: AsyncStream<RecorderCommand>
+  ) async {
+    do throws(ArchiveError) {
+      try await recorder.start()
+    } catch {
+      return recorderFailed(id, error)
+    }
+    archives.recorderStarted(id)
+    carryOutArchives()
+    for await command in commands {
+      switch command {
+      case .layout(let layout): await recorder.setLayout(layout)
+      case .layoutClasses(let classes, let stream):
+        await recorder.setLayoutClasses(classes, ofStream: stream)
+      case .add(let stream):
+        await recorder.addStream(stream.id, hasAudio: stream.hasAudio, hasVideo: stream.hasVideo)
+      case .remove(let stream): await recorder.removeStream(stream)
+      case .stop:
+        let result = await Self.result { () async throws(ArchiveError) in try await recorder.stop() }
+        // One that has failed meanwhile is recovered.
+        guard let recording = recordings.removeValue(forKey: id) else { return }
+        settle(id, result)
+        recording.commands.finish()
+        return
+      }
+    }
+  }
+
+  private func settle(_ id: String, _ result: Result<ArchiveFile, ArchiveError>) {
+    switch result {
+    case .success(let file): archives.finished(id, file)
+    case .failure(let error): archives.recorderFailed(id, error)
+    }
+    carryOutArchives()
+  }
+
+  private static func result(
+    _ body: () async throws(ArchiveError) -> ArchiveFile
+  ) async -> Result<ArchiveFile, ArchiveError> {
+    do throws(ArchiveError) { return .success(try await body()) } catch { return .failure(error) }
+  }
+
+  private func recorderFailed(_ id: String, _ error: ArchiveError) {
+    Log.warning("serve", "archive \(id): \(error.text)")
+    recordings.removeValue(forKey: id)?.commands.finish()
+    archives.recorderFailed(id, error)
+    carryOutArchives()
+  }
+
+  private func recover(_ archive: Archive) {
+    // Another server of this directory may be recording it.
+    guard let recorders = configuration.recorders, let store, let lock = store.lock(archive.id) else {
+      return
+    }
+    let request = archive.request(directory: store.directory(archive.id))
+    recoveries += 1
+    Task {
+      do {
+        archives.finished(archive.id, try await recorders.recover(request))
+      } catch {
+        archives.recoveryFailed(archive.id)
+      }
+      withExtendedLifetime(lock) {}
+      recoveries -= 1
+      carryOutArchives()
+    }
+  }
+
+  /// Finishes all archives, within reason; meanwhile the recorders leave their sessions.
+  func stopArchives() async {
+    archives.stopAll()
+    carryOutArchives()
+    let deadline = MonotonicClock.now() + .seconds(20)
+    while !recordings.isEmpty || recoveries > 0, MonotonicClock.now() < deadline {
+      try? await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  /// A stream came, in a session that may be recorded, or is to be from its first stream on.
+  func archiveNoticed(_ stream: StreamInfo, in session: String) {
+    guard recordsArchives else { return }
+    let automatic = SessionID(session)?.automaticArchive.flatMap { ArchiveOptions(automatic: $0) }
+    archives.streamCreated(
+      Archive.Stream(stream), session: session, automatic: automatic, id: UUID.v4(),
+      occupancy: rooms.occupancy(of: session), at: now)
+    carryOutArchives()
+  }
+}
