@@ -145,12 +145,12 @@ struct RunCommand {
       throw Failure(
         failure.code, "\(fault.member): \(fault.message): \(failure.message)", hint: failure.hint)
     }
-    let failed = result.failed.count + result.faults.count
-    guard failed == 0 else {
-      throw Failure(
-        .expectationFailed,
-        "\(result.failed.count) of \(result.checks.count) expectations failed"
-          + (result.faults.isEmpty ? "" : ", \(result.faults.count) steps were never done"))
+    var parts: [String] = []
+    if !result.failed.isEmpty {
+      parts.append("\(result.failed.count) of \(result.checks.count) expectations failed")
     }
+    let undone = result.faults.count
+    if undone > 0 { parts.append("\(undone) \(undone == 1 ? "step was" : "steps were") never done") }
+    if !parts.isEmpty { throw Failure(.expectationFailed, parts.joined(separator: ", ")) }
   }
 }

@@ -55,7 +55,7 @@ def test_failures_are_named_and_end_with_1(binary, home):
     assert status == 1, output + errors
     assert "FAILED  subscriber.video.framesDecoded > 0 within 6s  (not within 6 s:" in output
     assert "FAILED  A: steps[0] (say hello) was never done" in output
-    assert "otchat: error: 1 of 2 expectations failed, 1 steps were never done" in errors
+    assert "otchat: error: 1 of 2 expectations failed, 1 step was never done" in errors
     assert ElementTree.parse("report.xml").getroot().get("failures") == "2"
 
 
