@@ -7,6 +7,7 @@ struct VideoDecodeLoop {
   private let pipeline: VideoSubscribePipeline
   private let decoder: VP8Decoder?
   private var pattern = TestPatternReader()
+  private var meter = PictureMeter()
   private var freezes = FreezeDetector()
   private var asksForKeyFrame = false
 
@@ -31,6 +32,7 @@ struct VideoDecodeLoop {
         guard let picture = decode(frame) else { continue }
         // While it is in the caches.
         let reading = pattern.read(picture)
+        meter.read(picture, at: MonotonicClock.now())
         let next = index + 1 < frames.count ? frames[index + 1] : nil
         show(picture, reading, due: frame.renderTime, next: next?.renderTime)
       }
@@ -88,6 +90,8 @@ struct VideoDecodeLoop {
     pattern.shown(reading, at: shown, offset: pipeline.measurement)
     pipeline.published.withLock {
       $0.statistics.framesRendered += 1
+      $0.statistics.brightness = meter.brightness
+      $0.statistics.stillDuration = meter.stillDuration
       $0.statistics.freezeCount = freezes.freezeCount
       $0.statistics.totalFreezesDuration = freezes.totalFreezesDuration
       $0.statistics.totalInterFrameDelay = freezes.totalInterFrameDelay

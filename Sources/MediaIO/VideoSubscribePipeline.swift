@@ -27,6 +27,10 @@ package final class VideoSubscribePipeline: Sendable {
     /// Seconds between pictures shown; with the sum of squares, the harmonic frame rate.
     package var totalInterFrameDelay = 0.0
     package var totalSquaredInterFrameDelay = 0.0
+    /// Mean luma of the last picture, 0 (black) to 1 (white).
+    package var brightness = 0.0
+    /// For how long the pictures have shown the same, in seconds.
+    package var stillDuration = 0.0
     /// Only if the pictures are our test pattern.
     package var testPattern: TestPatternStatistics?
   }

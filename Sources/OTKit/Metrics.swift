@@ -77,6 +77,10 @@ extension Metrics {
       "totalInterFrameDelay": pipeline.totalInterFrameDelay,
       "totalSquaredInterFrameDelay": pipeline.totalSquaredInterFrameDelay,
     ]
+    if pipeline.framesRendered > 0 {
+      self["brightness"] = pipeline.brightness
+      self["stillDuration"] = pipeline.stillDuration
+    }
     guard let pattern = pipeline.testPattern else { return }
     self["endToEndLatency"] = pattern.endToEndLatency
     self["framesMissing"] = Double(pattern.framesMissing)

@@ -31,6 +31,9 @@ package struct ExpectationMonitor: Sendable {
   private var connected: Instant?
   private var events: [String: Int] = [:]
   private var streams: Set<String> = []
+  private var observation = CallObservation()
+  /// As it was when the last figures were taken: leaving changes it.
+  private var lastObservation = CallObservation()
 
   package init(_ expectations: [Expectation]) { checks = expectations.map { Check(expectation: $0) } }
 
@@ -64,6 +67,7 @@ package struct ExpectationMonitor: Sendable {
 
   package mutating func received(_ event: ParticipantEvent, at now: Instant) {
     let name = event.name
+    observation.received(event)
     events[name, default: 0] += 1
     switch event {
     case .session(.sessionConnected): connected = connected ?? now
@@ -81,6 +85,8 @@ package struct ExpectationMonitor: Sendable {
   /// - Parameter statistics: as in a `stats` event.
   package mutating func sampled(_ statistics: JSON, at now: Instant) {
     let sample = ExpectationSample(statistics: statistics, events: events, streams: streams.count)
+    observation.sampled(statistics, at: now)
+    lastObservation = observation
     for index in checks.indices where checks[index].result == nil { look(index, sample, at: now) }
     advance(to: now)
   }
@@ -90,7 +96,7 @@ package struct ExpectationMonitor: Sendable {
     for index in checks.indices where checks[index].result == nil {
       let expectation = checks[index].expectation
       guard let limit = expectation.limit, !isInTime(checks[index], at: now) else { continue }
-      decide(index, passed: false, failure(of: checks[index], "not within \(Self.shown(limit)) s"))
+      decide(index, passed: false, failure(of: checks[index], "not within \(Self.shown(limit)) s", at: now))
     }
   }
 
@@ -100,21 +106,22 @@ package struct ExpectationMonitor: Sendable {
     for index in checks.indices where checks[index].result == nil {
       let check = checks[index]
       switch check.expectation.condition {
-      case .event(let name): decide(index, passed: false, "no \(name) came")
+      case .event(let name):
+        decide(index, passed: false, failure(of: check, "no \(name) came", at: now))
       case .figure(_, let summary?, let comparison, let number):
         guard !check.values.isEmpty else {
-          decide(index, passed: false, failure(of: check, nil))
+          decide(index, passed: false, failure(of: check, nil, at: now))
           continue
         }
         checks[index].last = summary.value(of: check.values)
         let passed = comparison.holds(checks[index].last ?? .nan, number)
-        decide(index, passed: passed, passed ? nil : failure(of: checks[index], nil))
+        decide(index, passed: passed, passed ? nil : failure(of: checks[index], nil, at: now))
       case .figure(_, nil, let comparison, let number):
         let passed =
           check.expectation.held == nil && check.expectation.limit == nil
           && check.last.map { comparison.holds($0, number) } == true
         let reason = check.expectation.held.map { "not for \(Self.shown($0)) s at a stretch" }
-        decide(index, passed: passed, passed ? nil : failure(of: check, reason))
+        decide(index, passed: passed, passed ? nil : failure(of: check, reason, at: now))
       }
     }
     return checks.compactMap(\.result)
@@ -151,23 +158,29 @@ package struct ExpectationMonitor: Sendable {
       text: checks[index].expectation.text, passed: passed, actual: checks[index].last, reason: reason)
   }
 
-  private func failure(of check: Check, _ reason: String?) -> String {
-    guard case .figure(let path, _, _, _) = check.expectation.condition else {
-      return reason ?? "it did not come"
+  private func failure(of check: Check, _ reason: String?, at now: Instant) -> String {
+    let path: [String]
+    switch check.expectation.condition {
+    case .event(let name):
+      return (reason ?? "") + (lastObservation.cause(ofMissing: name).map { " (\($0))" } ?? "")
+    case .figure(let names, _, _, _): path = names
     }
+    let cause = lastObservation.cause(of: path, at: now)
     let what: String
     if let last = check.last {
       what = "it is \(Self.shown(last))"
     } else if check.near.isEmpty, path.first == "subscriber" {
-      what = "no stream is subscribed to"
+      what = "no stream is received"
     } else if check.near.isEmpty, path.first == "publisher" {
       what = "nothing is published"
+    } else if cause != nil {
+      what = "there is no such figure"
     } else {
       what =
         "there is no '\(path.joined(separator: "."))'"
         + (check.near.isEmpty ? "" : "; there are: \(check.near.sorted().prefix(60).joined(separator: ", "))")
     }
-    return reason.map { "\($0): \(what)" } ?? what
+    return (reason.map { "\($0): \(what)" } ?? what) + (cause.map { " (\($0))" } ?? "")
   }
 
   /// A number for people: three digits behind the point at most.

@@ -1,0 +1,42 @@
+"""The pipeline of docs/ci.md as it stands there, and the shell steps of its CI examples."""
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+TEXT = (pathlib.Path(__file__).parents[2] / "docs/ci.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="no chromium")
+@pytest.mark.parametrize("example", ["GitHub", "GitLab"])
+def test_the_pipeline_passes(binary, home, example):
+    (script,) = blocks("sh")
+    assert len(script.splitlines()) <= 15
+    (home / "call.sh").write_text(script.replace("8080", str(free_port())))
+    (home / "bin").mkdir()
+    (home / "bin/otchat").symlink_to(pathlib.Path(binary).resolve())
+    # all steps of the example that need no installation
+    yaml = next(each for each in blocks("yaml") if ("runs-on" in each) == (example == "GitHub"))
+    steps = [line for line in re.findall(r"^ *- (?:run: )?((?:bash|apt-get) .*)$", yaml, re.MULTILINE)]
+    assert len(steps) == 2 and steps[0].startswith("apt-get")
+    done = subprocess.run(steps[1], shell=True, capture_output=True, text=True, timeout=120, start_new_session=True,
+                          env=os.environ | {"PATH": f"{home}/bin:{os.environ['PATH']}", "TMPDIR": str(home)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ElementTree.parse("report.xml").getroot().get("tests") == "4"
+    pid = int((home / "serve.pid").read_text()) if (home / "serve.pid").exists() else None
+    assert pid is None or not pathlib.Path(f"/proc/{pid}/exe").exists() or "otchat" not in os.readlink(f"/proc/{pid}/exe")
