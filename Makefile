@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 SWIFT_FLAGS ?=
 release := .build/release/otchat
 
-.PHONY: run build test test-unit test-calls lint format bench bench-network bench-connectivity fuzz sanitize install
+.PHONY: run build test test-unit test-calls test-devices lint format bench bench-network bench-connectivity fuzz sanitize install
 .PHONY: clean setup
 
 run: build
@@ -35,6 +35,11 @@ lint:
 
 format:
 	swift format -i -r Package.swift Sources Tests Examples
+
+# Cameras and a sound card of an emulated machine, by their real drivers; needs root.
+test-devices: build
+	scripts/setup build devices
+	Tests/devices/run $(ARGS)
 
 bench: setup-test build
 	swift build -c release --product bench --static-swift-stdlib

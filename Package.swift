@@ -23,7 +23,11 @@ func module(
 }
 
 let libraries: [Target] = [
+  library("CALSA", pkgConfig: "alsa", apt: "libasound2-dev"),
   .target(name: "CAV", path: "Sources/C/CAV"),
+  .target(
+    name: "CAudioProcessing", dependencies: ["CWebRTC"], path: "Sources/C/CAudioProcessing",
+    cxxSettings: [.define("WEBRTC_AUDIO_PROCESSING_ONLY_BUILD"), .define("WEBRTC_POSIX")]),
   library("CChafa", pkgConfig: "chafa", apt: "libchafa-dev"),
   library("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
   .target(name: "CLinux", path: "Sources/C/CLinux"),
@@ -31,7 +35,9 @@ let libraries: [Target] = [
   library("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
   library("COpus", pkgConfig: "opus", apt: "libopus-dev"),
   library("CSRTP", pkgConfig: "libsrtp2", apt: "libsrtp2-dev"),
+  library("CV4L2"),
   library("CVPX", pkgConfig: "vpx", apt: "libvpx-dev"),
+  library("CWebRTC", pkgConfig: "webrtc-audio-processing", apt: "libwebrtc-audio-processing-dev"),
   library("CWebSockets", pkgConfig: "libwebsockets", apt: "libwebsockets-dev"),
 ]
 
@@ -43,7 +49,7 @@ let modules: [Target] =
   + module("OpenTokProtocol", ["Base", "COpenSSL"])
   + module("RTP", ["Base"])
   + module("Codecs", ["Base", "RTP", "COpus", "CVPX"])
-  + module("MediaIO", ["Base", "RTP", "Codecs", "CAV", "CLinux"])
+  + module("MediaIO", ["Base", "RTP", "Codecs", "CALSA", "CAV", "CAudioProcessing", "CLinux", "CV4L2"])
   + module("Peer", ["Base", "RTP", "SDP", "CNice", "COpenSSL", "CSRTP", "CLinux"])
   + module(
     "OTKit",

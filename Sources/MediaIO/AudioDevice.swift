@@ -15,6 +15,13 @@ package protocol AudioSource: AnyObject {
   func read(into samples: UnsafeMutableBufferPointer<Int16>, channels: Int, at time: Instant) -> Bool
 
   func stop()
+
+  /// Of a device; nil for what is none.
+  var statistics: AudioDeviceStatistics? { get }
+}
+
+extension AudioSource {
+  package var statistics: AudioDeviceStatistics? { nil }
 }
 
 /// Where sound goes. Used by one thread at a time, as `AudioSource`. Nothing here may block.
@@ -27,4 +34,11 @@ package protocol AudioSink: AnyObject {
   func write(_ samples: UnsafeBufferPointer<Int16>)
 
   func stop()
+
+  /// Of a device; nil for what is none.
+  var statistics: AudioDeviceStatistics? { get }
+}
+
+extension AudioSink {
+  package var statistics: AudioDeviceStatistics? { nil }
 }

@@ -27,6 +27,9 @@ package final class AudioEngine: Sendable {
     /// 10 ms ticks that came late and were caught up with, and those that were skipped.
     package var lateTicks = 0
     package var skippedTicks = 0
+    /// Of the microphone and the loudspeaker; nil without one.
+    package var capture: AudioDeviceStatistics?
+    package var playout: AudioDeviceStatistics?
   }
 
   struct Control {
@@ -47,6 +50,8 @@ package final class AudioEngine: Sendable {
   }
 
   let configuration: OpusEncoder.Configuration
+  /// Whether a microphone's sound is cleaned of echo and noise.
+  let processesMicrophone: Bool
   let output: @Sendable (EncodedAudioFrame) -> Void
   let failed: @Sendable (SourceError) -> Void
   let control: Lock<Control>
@@ -59,15 +64,17 @@ package final class AudioEngine: Sendable {
   /// - Parameters:
   ///   - source: nil if nothing is published.
   ///   - sink: nil if nobody listens.
+  ///   - processesMicrophone: whether a microphone's sound is cleaned of echo and noise, and its level evened.
   ///   - failed: a source or the sink could not be started; silence takes its place. On the audio thread.
   ///   - output: called on the audio thread; must not block.
   package init(
     source: sending (any AudioSource)?, sink: sending (any AudioSink)?,
-    configuration: OpusEncoder.Configuration = OpusEncoder.Configuration(),
+    configuration: OpusEncoder.Configuration = OpusEncoder.Configuration(), processesMicrophone: Bool = false,
     failed: @escaping @Sendable (SourceError) -> Void = { _ in },
     output: @escaping @Sendable (EncodedAudioFrame) -> Void
   ) {
     self.configuration = configuration
+    self.processesMicrophone = processesMicrophone
     self.output = output
     self.failed = failed
     let handover = Handover(source: source)

@@ -19,6 +19,7 @@ enum AudioLoop {
       return
     }
     var mixer = AudioMixer(sink)
+    var processor: AudioProcessor?
     var due = MonotonicClock.now()
     do {
       try sink?.start(at: due)
@@ -53,10 +54,10 @@ enum AudioLoop {
       let lateness = max(.zero, MonotonicClock.now() - wake)
       func tick(through last: Instant) {
         while due <= last {
-          sender.tick(at: due - period, engine.output)
+          sender.tick(at: due - period, processor, playoutDelay: mixer.device?.delay ?? 0, engine.output)
           mixer.tick(
             at: due, control.receivers, arrivedBy: isUnheard ? due + lateness : nil,
-            muted: control.playoutMuted)
+            muted: control.playoutMuted, processor)
           due += period
         }
       }
@@ -69,11 +70,13 @@ enum AudioLoop {
           try? sender.setSource(SilenceSource(), at: due)
           engine.failed(error)
         }
+        if engine.processesMicrophone, processor == nil, sender.hasMicrophone { processor = AudioProcessor() }
+        if !sender.hasMicrophone { processor = nil }
       }
       sender.update(muted: control.muted, packetLoss: control.packetLoss)
       // The ticks of this wake-up: what was skipped has moved `due` beyond `wake`.
       tick(through: isCalled ? MonotonicClock.now() : max(due, wake))
-      if sender.isAtPacketEnd { engine.publish(sender.statistics) }
+      if sender.isAtPacketEnd { engine.publish(sender.statistics, playout: mixer.device) }
     }
     sender.source?.stop()
     mixer.stop()
@@ -82,12 +85,13 @@ enum AudioLoop {
 
 extension AudioEngine {
   /// The sender's figures; those of the ticks are the loop's.
-  fileprivate func publish(_ statistics: Statistics) {
+  fileprivate func publish(_ statistics: Statistics, playout: AudioDeviceStatistics?) {
     published.withLock {
       let (late, skipped) = ($0.lateTicks, $0.skippedTicks)
       $0 = statistics
       $0.lateTicks = late
       $0.skippedTicks = skipped
+      $0.playout = playout
     }
   }
 }

@@ -24,6 +24,9 @@ struct AudioMixer: ~Copyable {
     samples.deallocate()
   }
 
+  /// How the loudspeaker has been doing.
+  var device: AudioDeviceStatistics? { sink?.statistics }
+
   /// The sink could not be started; what is received is still decoded and measured.
   mutating func dropSink() { sink = nil }
 
@@ -31,8 +34,13 @@ struct AudioMixer: ~Copyable {
   var hasSink: Bool { sink != nil }
 
   /// 10 ms that are heard from `time` on.
-  /// - Parameter limit: what arrived later is for later ticks; nil: there is no such thing.
-  mutating func tick(at time: Instant, _ receivers: [AudioReceiver], arrivedBy limit: Instant?, muted: Bool) {
+  /// - Parameters:
+  ///   - limit: what arrived later is for later ticks; nil: there is no such thing.
+  ///   - processor: is told what a loudspeaker gets, and the microphone beside it may hear.
+  mutating func tick(
+    at time: Instant, _ receivers: [AudioReceiver], arrivedBy limit: Instant?, muted: Bool,
+    _ processor: AudioProcessor? = nil
+  ) {
     let isHeard = sink != nil && !muted
     if isHeard { sum.update(repeating: 0) }
     isAhead = true
@@ -52,6 +60,7 @@ struct AudioMixer: ~Copyable {
       samples.update(repeating: 0)
     }
     sink.write(UnsafeBufferPointer(samples))
+    if sink is Loudspeaker { processor?.played(UnsafeBufferPointer(samples)) }
   }
 
   mutating func stop() {

@@ -34,6 +34,7 @@ struct AudioSender: ~Copyable {
     source = nil
     statistics.sourceName = new?.name ?? ""
     statistics.sourceEnded = false
+    statistics.capture = nil
     guard let new else { return }
     try new.start(at: now)
     source = new
@@ -60,8 +61,17 @@ struct AudioSender: ~Copyable {
   /// Whether the last tick completed a packet's sound, and with it the statistics.
   var isAtPacketEnd: Bool { fill == 0 }
 
+  /// Whether a microphone is the source, whose sound may need cleaning.
+  var hasMicrophone: Bool { source is Microphone }
+
   /// Captures 10 ms that began at `time`; hands out a packet every second time.
-  mutating func tick(at time: Instant, _ output: (EncodedAudioFrame) -> Void) {
+  /// - Parameters:
+  ///   - processor: cleans a microphone's sound.
+  ///   - playoutDelay: of the loudspeaker that the microphone may hear, in seconds.
+  mutating func tick(
+    at time: Instant, _ processor: AudioProcessor? = nil, playoutDelay: Double = 0,
+    _ output: (EncodedAudioFrame) -> Void
+  ) {
     guard let source else {
       timestamp &+= UInt32(Self.chunk)
       fill = 0
@@ -71,6 +81,11 @@ struct AudioSender: ~Copyable {
     let chunk = UnsafeMutableBufferPointer(
       rebasing: samples[fill * channels..<(fill + Self.chunk) * channels])
     if !source.read(into: chunk, channels: channels, at: time) { statistics.sourceEnded = true }
+    if let processor, let microphone = source as? Microphone {
+      // Also while muted, or the echo's way would have to be learnt anew.
+      let delay = playoutDelay + (microphone.statistics?.delay ?? 0)
+      processor.captured(chunk, channels: channels, delay: delay)
+    }
     if muted { chunk.update(repeating: 0) }
     if fill == 0 {
       captureTime = time
@@ -83,6 +98,7 @@ struct AudioSender: ~Copyable {
     statistics.audioLevel = level.decibels
     statistics.totalAudioEnergy += level.power * 0.020
     statistics.totalSamplesDuration += 0.020
+    statistics.capture = source.statistics
     defer { timestamp &+= UInt32(AudioFormat.samplesPerPacket) }
     do {
       let begin = MonotonicClock.now()

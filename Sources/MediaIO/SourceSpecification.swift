@@ -8,6 +8,16 @@ package enum VideoSourceSpecification: Equatable, Sendable {
   case absent
   case camera(String?)
   case screen(String?)
+  /// A camera if there is one that can be had, else the test pattern.
+  case automatic
+
+  /// Whether a camera is what it means.
+  package var isCamera: Bool {
+    switch self {
+    case .camera, .automatic: true
+    default: false
+    }
+  }
 
   package static let choices = [
     "camera[:NAME]", "screen[:DISPLAY]", "test", "noise", "black", "file:PATH", "none",
@@ -20,6 +30,7 @@ package enum VideoSourceSpecification: Equatable, Sendable {
     case ("noise", nil): self = .noise
     case ("black", nil): self = .black
     case ("none", nil): self = .absent
+    case ("auto", nil): self = .automatic
     case ("camera", _): self = .camera(argument)
     case ("screen", _): self = .screen(argument)
     case ("file", _):
@@ -40,6 +51,8 @@ package enum AudioSourceSpecification: Equatable, Sendable {
   /// No sound is published.
   case absent
   case microphone(String?)
+  /// A microphone if there is one that can be had, else silence.
+  case automatic
 
   package static let choices = ["mic[:NAME]", "test", "tone[:HZ]", "noise", "silence", "file:PATH", "none"]
 
@@ -56,6 +69,7 @@ package enum AudioSourceSpecification: Equatable, Sendable {
     case ("noise", nil): self = .noise
     case ("silence", nil): self = .silence
     case ("none", nil): self = .absent
+    case ("auto", nil): self = .automatic
     case ("mic", _): self = .microphone(argument)
     case ("file", _):
       let file = try SpecificationText.file(text, argument)
@@ -70,6 +84,8 @@ package enum AudioSinkSpecification: Equatable, Sendable {
   case null
   case wav(path: String)
   case speaker(String?)
+  /// A loudspeaker if there is one that can be had, else nothing.
+  case automatic
 
   package static let choices = ["speaker[:NAME]", "null", "file:PATH.wav"]
 
@@ -77,6 +93,7 @@ package enum AudioSinkSpecification: Equatable, Sendable {
     let (kind, argument) = SpecificationText.split(text)
     switch (kind, argument) {
     case ("null", nil): self = .null
+    case ("auto", nil): self = .automatic
     case ("speaker", _): self = .speaker(argument)
     case ("file", _):
       guard let path = argument, path.lowercased().hasSuffix(".wav"), path.count > 4 else {

@@ -206,6 +206,7 @@ struct VideoEncodeLoop {
       if let encoded { $0.statistics.bytesEncoded += encoded.bytes.count }
       guard index == 0 else { return }
       $0.statistics.targetBitrate = encoders[0].encoding.bitrate
+      $0.statistics.captureFramesDropped = source?.framesDropped ?? 0
       guard let encoded else {
         $0.statistics.framesDropped += 1
         return

@@ -33,6 +33,8 @@ package final class VideoPublishPipeline: Sendable {
     package var targetBitrate = 0
     /// Captured frames that the rate control left out.
     package var framesDropped = 0
+    /// Pictures of a camera that were late or could not be read.
+    package var captureFramesDropped = 0
   }
 
   struct Published {

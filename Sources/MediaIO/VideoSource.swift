@@ -14,6 +14,13 @@ package protocol VideoSource: AnyObject {
   func next(until deadline: Instant) -> VideoSourceOutput
 
   func stop()
+
+  /// Pictures of a device that were late or could not be read; 0 for what is none.
+  var framesDropped: Int { get }
+}
+
+extension VideoSource {
+  package var framesDropped: Int { 0 }
 }
 
 package enum VideoSourceOutput {

@@ -61,6 +61,7 @@ extension Metrics {
       "keyFramesEncoded": Double(pipeline.keyFramesEncoded),
       "totalEncodeTime": pipeline.totalEncodeTime, "targetBitrate": Double(pipeline.targetBitrate),
       "bytesEncoded": Double(pipeline.bytesEncoded),
+      "captureFramesDropped": Double(pipeline.captureFramesDropped),
     ]
   }
 
@@ -93,6 +94,19 @@ extension Metrics {
       "packetsEncoded": Double(engine.packetsEncoded), "bytesEncoded": Double(engine.bytesEncoded),
       "totalEncodeTime": engine.totalEncodeTime, "audioLevel": engine.audioLevel,
       "totalAudioEnergy": engine.totalAudioEnergy, "totalSamplesDuration": engine.totalSamplesDuration,
+    ]
+    guard let device = engine.capture else { return }
+    self["captureDelay"] = device.delay
+    self["captureUnderruns"] = Double(device.underruns + device.xruns)
+    self["droppedSamplesDuration"] = device.dropped
+  }
+
+  /// Of the loudspeaker.
+  init(playout device: AudioDeviceStatistics) {
+    self = [
+      "playoutDelay": device.delay, "synthesizedSamplesDuration": device.missing,
+      "synthesizedSamplesEvents": Double(device.underruns), "deviceUnderruns": Double(device.xruns),
+      "droppedSamplesDuration": device.dropped,
     ]
   }
 

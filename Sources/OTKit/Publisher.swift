@@ -5,8 +5,9 @@ import MediaIO
 /// What a participant publishes: sound and picture from sources named by texts.
 ///
 /// Video sources: `test` (a moving test pattern), `noise`, `black`, `file:PATH` (any format, looped;
-/// `file:PATH?once`), `camera[:NAME]`, `screen[:DISPLAY]`, `none`. Audio sources: `test` (blips in time with
-/// the test pattern), `tone[:HZ]`, `noise`, `silence`, `file:PATH`, `mic[:NAME]`, `none`.
+/// `file:PATH?once`), `camera[:NAME]`, `screen[:DISPLAY]`, `none`, `auto` (a camera, else `test`). Audio sources:
+/// `test` (blips in time with the test pattern), `tone[:HZ]`, `noise`, `silence`, `file:PATH`, `mic[:NAME]`,
+/// `none`, `auto` (a microphone, else `silence`).
 public final class Publisher: Sendable {
   public struct Configuration: Sendable, Equatable {
     /// The stream's name, for people.
@@ -113,8 +114,11 @@ public final class Publisher: Sendable {
     let index = state.withLock { ($0.videoIndex + 1) % videoSources.count }
     try await session?.setVideoSource(videoSources[index], of: self)
     state.withLock { $0.videoIndex = index }
-    return configuration.videoSources.filter { $0 != "none" }[index]
+    return videoSourceTexts[index]
   }
+
+  /// As they were given, for `videoSources`.
+  var videoSourceTexts: [String] { configuration.videoSources.filter { $0 != "none" } }
 
   /// The self-view: called with every picture that is taken, on the encoder's thread. Nil: none.
   package func setRenderer(_ renderer: (any VideoRenderer)?) async {

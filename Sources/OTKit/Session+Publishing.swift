@@ -23,6 +23,8 @@ struct Publication {
   /// What the server was last told of each channel. Its echo, which changes the stream, comes later than the
   /// next switch may.
   var announced: [String: Bool] = [:]
+  /// Waits for a camera that was unplugged to come back.
+  var waitingForCamera: Task<Void, Never>?
 }
 
 extension Session {
@@ -97,15 +99,17 @@ extension Session {
       do throws(SourceError) {
         let source = try specification.makeSource(
           size: publisher.size, frameRate: configuration.frameRate, stream: Self.stripNumber(streamID),
-          timeline: timeline)
+          timeline: timeline, notice: { [output] in output.yield(.warning($0)) })
         if let source {
           pipeline = VideoPublishPipeline(
             source: source, size: publisher.size, frameRate: configuration.frameRate,
             maximumBitrate: configuration.maximumVideoBitrate
-          ) { [output] event in
+          ) { [output, inbox] event in
             switch event {
             case .sourceEnded(let name): output.yield(.warning("\(name) has ended; its last picture stays"))
-            case .failed(let name, let message): output.yield(.warning("\(name): \(message)"))
+            case .failed(let name, let message):
+              output.yield(.warning("\(name): \(message)"))
+              inbox.yield(.videoSourceFailed(streamID: streamID))
             }
           } output: { [weak media] frame in
             if !video.put(frame) { media?.pipeline?.requestKeyFrame(encoding: frame.encoding) }
@@ -122,7 +126,9 @@ extension Session {
         peers?.send($0)
       }
       do throws(SourceError) {
-        let source = try publisher.audioSource.makeSource(timeline: timeline)
+        let source = try publisher.audioSource.makeSource(timeline: timeline) { [output] in
+          output.yield(.warning($0))
+        }
         audio.setSpeaker { frames.put($0) }
         audio.engine.setSource(source)
       } catch {
@@ -155,7 +161,10 @@ extension Session {
   func sessionAudio() throws(OpenTokError) -> SessionAudio {
     if let audio { return audio }
     let made = try SessionAudio(sink: configuration.audioSink, options: configuration.audio) {
-      [output] in output.yield(.warning($0.message))
+      [output] in
+      output.yield(.warning($0))
+    } failed: { [output] in
+      output.yield(.warning($0.notice))
     }
     audio = made
     return made
@@ -180,6 +189,7 @@ extension Session {
   private func removePublication(_ streamID: String) {
     guard let publication = publications.removeValue(forKey: streamID) else { return }
     publication.publisher.state.withLock { if $0.streamID == streamID { $0.streamID = nil } }
+    publication.waitingForCamera?.cancel()
     if publication.hasSpeaker { audio?.setSpeaker(nil) }
     let (peers, pipeline) = (publication.peers, publication.pipeline)
     NetworkActor.perform { peers.removeAll() }
@@ -214,10 +224,11 @@ extension Session {
     _ specification: VideoSourceSpecification, of publisher: Publisher
   ) throws(OpenTokError) {
     guard let streamID = publisher.streamID, let publication = publications[streamID] else { return }
+    publication.waitingForCamera?.cancel()
     do throws(SourceError) {
       let source = try specification.makeSource(
         size: publisher.size, frameRate: publisher.configuration.frameRate,
-        stream: Self.stripNumber(streamID))
+        stream: Self.stripNumber(streamID), notice: { [output] in output.yield(.warning($0)) })
       if let source { publication.pipeline?.setSource(source) }
     } catch {
       throw OpenTokError(error)

@@ -26,6 +26,8 @@ extension Session {
       subscriberPeer(output)
     case .addresses(let addresses):
       addressesChanged(addresses)
+    case .videoSourceFailed(let streamID):
+      videoSourceFailed(streamID)
     case .wake:
       timer = nil
       machine?.advance(to: now)

@@ -27,6 +27,7 @@ extension Session {
       received.judge(subscribedQuality[subscriber.streamID])
       result.subscribers.append(received)
     }
+    if let playout = audio?.engine.statistics.playout { result.playout = Metrics(playout: playout) }
     return result
   }
 }

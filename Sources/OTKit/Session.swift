@@ -32,6 +32,8 @@ public actor Session {
     case subscriberPeer(PeerOutput)
     /// What this machine's addresses are now.
     case addresses(Set<String>)
+    /// A publication's video source, such as a camera that was unplugged.
+    case videoSourceFailed(streamID: String)
     case wake
   }
 

@@ -17,10 +17,12 @@ final class SessionAudio: Sendable {
     let output = Lock<Output?>(nil)
   }
 
-  /// - Parameter failed: called on the audio thread.
+  /// - Parameters:
+  ///   - notice: what becomes of the loudspeaker; any thread.
+  ///   - failed: called on the audio thread.
   init(
     sink specification: String, options: Session.AudioOptions,
-    failed: @escaping @Sendable (SourceError) -> Void
+    notice: @escaping @Sendable (String) -> Void, failed: @escaping @Sendable (SourceError) -> Void
   ) throws(OpenTokError) {
     var configuration = OpusEncoder.Configuration()
     configuration.channels = options.stereo ? 2 : 1
@@ -29,9 +31,10 @@ final class SessionAudio: Sendable {
     let speaker = Speaker()
     self.speaker = speaker
     do throws(SourceError) {
-      let sink = try AudioSinkSpecification(parsing: specification).makeSink()
+      let sink = try AudioSinkSpecification(parsing: specification).makeSink(notice: notice)
       engine = AudioEngine(
-        source: nil, sink: sink, configuration: configuration, failed: failed,
+        source: nil, sink: sink, configuration: configuration,
+        processesMicrophone: options.processesMicrophone, failed: failed,
         output: { frame in speaker.output.withLock { $0 }?.send(frame) })
     } catch {
       throw OpenTokError(error)
@@ -47,11 +50,14 @@ final class SessionAudio: Sendable {
 }
 
 extension OpenTokError {
-  init(_ error: SourceError) {
+  package init(_ error: SourceError) {
     let exitCode: ExitCode =
       switch error {
       case .unknown, .malformed: .usage
-      case .fileMissing, .libraryMissing, .notSupportedYet: .inputMissing
+      case .fileMissing, .libraryMissing, .notSupportedYet, .noDevice: .inputMissing
+      case .deviceBusy: .temporaryFailure
+      case .deviceForbidden: .refused
+      case .deviceFailed: .internalError
       case .fileUnreadable, .notDecodable, .noVideo, .noAudio: .badInput
       case .cannotWrite: .cannotWrite
       }

@@ -26,7 +26,7 @@ extension Session {
     public var iceServers: [ICEServer]
     /// Media through TURN servers only.
     public var relayOnly: Bool
-    /// Where received sound goes: `null`, `file:PATH.wav`, `speaker[:NAME]`.
+    /// Where received sound goes: `null`, `file:PATH.wav`, `speaker[:NAME]`, `auto` (a loudspeaker, else nowhere).
     public var audioSink: String
     /// Of the published sound.
     public var audio: AudioOptions
@@ -61,11 +61,16 @@ extension Session {
     public var stereo: Bool
     /// Sends next to nothing while it is quiet.
     public var dtx: Bool
+    /// Takes echo and steady noise out of a microphone's sound and evens its level.
+    public var processesMicrophone: Bool
 
-    public init(bitrate: Int = 40_000, stereo: Bool = false, dtx: Bool = false) {
+    public init(
+      bitrate: Int = 40_000, stereo: Bool = false, dtx: Bool = false, processesMicrophone: Bool = true
+    ) {
       self.bitrate = bitrate
       self.stereo = stereo
       self.dtx = dtx
+      self.processesMicrophone = processesMicrophone
     }
   }
 }

@@ -22,6 +22,8 @@ public enum SessionEvent: Sendable {
   /// A stream of ours is there for others.
   case publisherStreamCreated(Stream)
   case publisherStreamDestroyed(Stream, Reason)
+  /// Another source took the place of one that failed, or that one is back.
+  case publisherVideoSourceChanged(streamID: String, source: String)
   /// A moderator muted our stream.
   case publisherMuted(streamID: String)
 

@@ -38,8 +38,11 @@ public struct Statistics: Sendable, Equatable {
 
   public var publishers: [Publisher] = []
   public var subscribers: [Subscriber] = []
+  /// Of the loudspeaker; empty without one.
+  public var playout: Metrics = [:]
 
-  /// As a JSON text: `publisher` (the first), `publishers` (if there are more), `subscribers`.
+  /// As a JSON text: `publisher` (the first), `publishers` (if there are more), `subscribers`, `playout` (if
+  /// there is a loudspeaker).
   public var jsonText: String { json.text }
 
   package var json: JSON {
@@ -47,6 +50,7 @@ public struct Statistics: Sendable, Equatable {
     json["publisher"] = publishers.first?.json ?? .null
     if publishers.count > 1 { json["publishers"] = .array(publishers.map(\.json)) }
     json["subscribers"] = .array(subscribers.map(\.json))
+    if !playout.isEmpty { json["playout"] = playout.json }
     return json
   }
 }

@@ -122,6 +122,8 @@ extension SessionEvent {
         "publisherStreamDestroyed",
         ["streamId": .string(stream.id), "reason": .string(reason.rawValue)]
       )
+    case .publisherVideoSourceChanged(_, let source):
+      ("cameraChanged", ["value": .bool(true), "source": .string(source)])
     case .publisherMuted(let streamID): ("publisherMuted", ["streamId": .string(streamID)])
     case .subscriberConnected(let id): ("subscriberConnected", ["streamId": .string(id)])
     case .subscriberDisconnected(let id): ("subscriberDisconnected", ["streamId": .string(id)])

@@ -145,7 +145,9 @@ package final class CallDisplay: Sendable {
         pollfd(fd: device.input, events: Int16(POLLIN), revents: 0),
         pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
       ]
-      let wait = decoder.deadline.map { ($0 - MonotonicClock.now()).nanoseconds / 1_000_000 + 1 } ?? 10_000
+      let talk = shared.withLock { $0.state.talk?.deadline }
+      let deadline = [decoder.deadline, talk].compactMap { $0 }.min()
+      let wait = deadline.map { ($0 - MonotonicClock.now()).nanoseconds / 1_000_000 + 1 } ?? 10_000
       _ = poll(&polls, 2, Int32(clamping: max(0, wait)))
       if deaf.isSet { return }
       if polls[1].revents != 0 { react(to: signals.take()) }
@@ -161,6 +163,7 @@ package final class CallDisplay: Sendable {
         keys = decoder.advance(to: MonotonicClock.now())
       }
       for key in keys { press(key) }
+      if let talk, MonotonicClock.now() >= talk { send(.talkDeadline) }
     }
   }
 

@@ -87,11 +87,14 @@ package struct CallState: Equatable, Sendable {
   var overlay: Overlay?
   /// The chat line being typed.
   var input: LineEditor?
+  /// Nil unless the space bar is for speaking.
+  package internal(set) var talk: PushToTalk?
   var now: Instant = .zero
 
   package init(
     ownName: String, isPublishing: Bool = true, microphoneOn: Bool = true, cameraOn: Bool = true,
-    subscriberAudioOn: Bool = true, showsSelfView: Bool = false, filter: PictureFilter = .none
+    subscriberAudioOn: Bool = true, showsSelfView: Bool = false, filter: PictureFilter = .none,
+    pushToTalk: Bool = false
   ) {
     self.ownName = ownName
     self.isPublishing = isPublishing
@@ -100,6 +103,7 @@ package struct CallState: Equatable, Sendable {
     self.subscriberAudioOn = subscriberAudioOn
     self.showsSelfView = showsSelfView
     self.filter = filter
+    talk = pushToTalk ? PushToTalk() : nil
   }
 
   var shown: CallSubscriber? { subscribers.first { $0.streamID == selected } }

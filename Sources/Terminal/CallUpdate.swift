@@ -27,6 +27,8 @@ package enum CallEvent: Equatable, Sendable {
   case notice(String)
   case archiving(Bool)
   case key(Key)
+  /// The space bar may have been let go.
+  case talkDeadline
   /// Time goes on.
   case tick
 }
@@ -63,6 +65,8 @@ extension CallState {
     case .notice(let text): note(text)
     case .archiving(let on): isArchiving = on
     case .key(let key): return press(key)
+    case .talkDeadline:
+      return talk?.advance(to: now) == true ? [.microphone(.off)] : []
     case .tick: break
     }
     return []
@@ -114,6 +118,8 @@ extension CallState {
       if overlay == .help, key == .character("?") || key == .escape { return [] }
     }
     switch key {
+    case .character(" ") where talk != nil:
+      return talk?.pressed(at: now) == true ? [.microphone(.on)] : []
     case .character("m"): return [.microphone(.toggle)]
     case .character("s"): return [.subscriberAudio(.toggle)]
     case .character("c"): return [.swapCamera]

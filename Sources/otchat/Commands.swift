@@ -50,7 +50,18 @@ enum Commands {
 
   static let devices = Command(
     "devices", summary: "List cameras, microphones, speakers and screens",
-    flags: [Flag("json", group: Group.script, availability: .notYet, "as JSON")], availability: .notYet)
+    description: [
+      """
+      Each with the words that select it. With --test, the default ones are tried: on a terminal the camera's \
+      picture, how loud the microphone is, and a tone from the loudspeaker until q is pressed; elsewhere for \
+      three seconds, and what came of it in lines.
+      """
+    ],
+    flags: [
+      Flag("json", configurable: false, group: Group.script, "as JSON"),
+      Flag("test", configurable: false, group: Group.script, "try the default ones"),
+    ],
+    examples: [Example("otchat connect --video-source camera:/dev/video1", "a call with that camera")])
 
   static func archive(_ action: String) -> Command {
     let summaries = [

@@ -61,14 +61,15 @@ extension Commands {
       "camera", negatable: true, default: .value("true"), group: Group.publishing,
       "start with video on, or off"),
     Flag(
-      "video-source", .choice("SPEC", videoSources), repeatable: true, default: .described("test"),
+      "video-source", .choice("SPEC", videoSources), repeatable: true,
+      default: .described("camera if there is one, else test"),
       group: Group.publishing, "what is sent; several are what swap-camera cycles through"),
     Flag(
-      "audio-source", .choice("SPEC", audioSources), default: .described("silence"), group: Group.publishing,
-      "what is said"),
+      "audio-source", .choice("SPEC", audioSources),
+      default: .described("mic if there is one, else silence"), group: Group.publishing, "what is said"),
     Flag(
-      "resolution", .size("WxH", 16...4096), default: .value("640x480"), group: Group.publishing,
-      "size of the sent picture"),
+      "resolution", .size("WxH", 16...4096), default: .described("640x480, with --screen 1280x720"),
+      group: Group.publishing, "size of the sent picture"),
     Flag(
       "frame-rate", .integer("N", 1...60), default: .value("30"), group: Group.publishing,
       "pictures a second, at most"),
@@ -81,15 +82,22 @@ extension Commands {
       "kbit/s of audio"),
     Flag("stereo", group: Group.publishing, availability: .notYet, "two audio channels"),
     Flag("dtx", group: Group.publishing, "send next to nothing while there is silence"),
-    Flag("screen", group: Group.publishing, availability: .notYet, "publish a screen-sharing stream"),
     Flag(
-      "no-aec", group: Group.publishing, availability: .notYet, "no echo cancelling and noise suppression"),
-    Flag("push-to-talk", group: Group.publishing, availability: .notYet, "speak while the space bar is held"),
+      "screen", group: Group.publishing,
+      "publish a screen-sharing stream: the screen if nothing else is said, at most 15 pictures a second"),
+    Flag(
+      "no-aec", group: Group.publishing,
+      "no echo cancelling, noise suppression and gain control of the microphone"),
+    Flag(
+      "push-to-talk", group: Group.publishing,
+      "start muted, and speak while the space bar is held; a second after it is let go it is quiet again"),
   ]
 
   private static let videoSources: [Choice] = [
-    Choice("camera", "a camera", parameter: .optional("NAME|N|/dev/videoN"), availability: .notYet),
-    Choice("screen", "an X11 screen", parameter: .optional("DISPLAY"), availability: .notYet),
+    Choice(
+      "camera", "a camera, by a part of its name, its number or path",
+      parameter: .optional("NAME|N|/dev/videoN")),
+    Choice("screen", "an X11 screen with its cursor", parameter: .optional("DISPLAY")),
     Choice("test", "a moving test pattern with the time"),
     Choice("noise", "noise"),
     Choice("black", "a black picture"),
@@ -99,7 +107,7 @@ extension Commands {
   ]
 
   private static let audioSources: [Choice] = [
-    Choice("mic", "a microphone", parameter: .optional("NAME"), availability: .notYet),
+    Choice("mic", "a microphone, by a part of its name or by ALSA's name", parameter: .optional("NAME")),
     Choice("test", "a blip each second, with the test pattern's flash"),
     Choice("tone", "a sine tone, 440 Hz if nothing else is said", parameter: .optional("HZ")),
     Choice("noise", "noise"),
@@ -127,10 +135,12 @@ extension Commands {
       .choice(
         "SPEC",
         [
-          Choice("speaker", "a loudspeaker", parameter: .optional("NAME"), availability: .notYet),
+          Choice(
+            "speaker", "a loudspeaker, by a part of its name or by ALSA's", parameter: .optional("NAME")),
           Choice("null", "nowhere"),
           Choice("file", "a WAV file", parameter: .required("PATH.wav")),
-        ]), default: .described("null"), group: Group.subscribing, "where received audio goes"),
+        ]), default: .described("speaker if there is one, else null"), group: Group.subscribing,
+      "where received audio goes"),
     Flag(
       "record", .directory("DIR"), group: Group.subscribing,
       "record what is received, a WebM file a stream; the folder is made if there is none"),

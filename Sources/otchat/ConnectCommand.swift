@@ -145,9 +145,6 @@ struct ConnectCommand {
       console.display.send(.notice("tmux and screen pass no kitty graphics on: shown as the terminal can"))
     }
     if let warning = source.warning { console.display.send(.notice(warning)) }
-    if !arguments.isGiven("video-source"), options.publisher != nil {
-      console.display.send(.notice("this version knows no camera: a test picture is sent"))
-    }
     return console
   }
 

@@ -34,7 +34,8 @@ struct ConnectOptions {
       ownName: publisher?.configuration.name ?? Self.defaultName(environment), isPublishing: publisher != nil,
       microphoneOn: publisher?.isPublishingAudio ?? false, cameraOn: publisher?.isPublishingVideo ?? false,
       subscriberAudioOn: participant.subscriberAudio, showsSelfView: arguments.boolean("self-view"),
-      filter: arguments.text("filter").flatMap(PictureFilter.init(rawValue:)) ?? .none)
+      filter: arguments.text("filter").flatMap(PictureFilter.init(rawValue:)) ?? .none,
+      pushToTalk: arguments.boolean("push-to-talk"))
   }
 
   static func trust(_ arguments: Arguments) -> TLSTrust {
@@ -46,7 +47,7 @@ struct ConnectOptions {
   private static func session(_ arguments: Arguments) throws -> Session.Configuration {
     var sinkPath: String?
     do throws(SourceError) {
-      if case .wav(let path) = try AudioSinkSpecification(parsing: arguments.text("audio-sink") ?? "null") {
+      if case .wav(let path) = try AudioSinkSpecification(parsing: arguments.text("audio-sink") ?? "auto") {
         sinkPath = path
       }
     } catch {
@@ -57,24 +58,30 @@ struct ConnectOptions {
     return Session.Configuration(
       apiURL: arguments.text("api-url"), trust: trust(arguments), timeout: timeout(arguments),
       iceServers: try arguments.texts("ice-server").map(ICEServer.init(parsing:)),
-      relayOnly: arguments.boolean("relay-only"), audioSink: arguments.text("audio-sink") ?? "null",
+      relayOnly: arguments.boolean("relay-only"), audioSink: arguments.text("audio-sink") ?? "auto",
       audio: .init(
-        bitrate: (arguments.integer("audio-bitrate") ?? 40) * 1000, dtx: arguments.boolean("dtx")))
+        bitrate: (arguments.integer("audio-bitrate") ?? 40) * 1000, dtx: arguments.boolean("dtx"),
+        processesMicrophone: !arguments.boolean("no-aec")))
   }
 
   private static func publisher(_ arguments: Arguments, environment: [String: String]) throws -> Publisher? {
     guard !arguments.boolean("no-publish") else { return nil }
-    let size = arguments.size("resolution") ?? PixelSize(width: 640, height: 480)
+    let isScreen = arguments.boolean("screen")
+    // Text has to be legible.
+    let usual = isScreen ? PixelSize(width: 1280, height: 720) : PixelSize(width: 640, height: 480)
+    let size = arguments.size("resolution") ?? usual
     let sources = arguments.texts("video-source")
     return try Publisher(
       Publisher.Configuration(
         name: arguments.text("name") ?? defaultName(environment),
-        videoSources: sources.isEmpty ? ["test"] : sources,
-        audioSource: arguments.text("audio-source") ?? "silence", width: size.width, height: size.height,
+        videoSources: sources.isEmpty ? [isScreen ? "screen" : "auto"] : sources,
+        audioSource: arguments.text("audio-source") ?? "auto", width: size.width, height: size.height,
         frameRate: arguments.integer("frame-rate") ?? 30,
         maximumVideoBitrate: arguments.integer("video-bitrate").map { $0 * 1000 }
           ?? Publisher.Configuration().maximumVideoBitrate,
-        publishAudio: arguments.boolean("mic"), publishVideo: arguments.boolean("camera")))
+        videoType: isScreen ? .screen : .camera,
+        publishAudio: arguments.boolean("mic") && !arguments.boolean("push-to-talk"),
+        publishVideo: arguments.boolean("camera")))
   }
 
   private static func participant(_ arguments: Arguments) throws -> Participant.Options {

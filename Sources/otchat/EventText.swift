@@ -81,6 +81,7 @@ final class EventText: Sendable {
         return true
       }
       return isOther ? Self.line(stream, change) : nil
+    case .publisherVideoSourceChanged(_, let source): return "now sending \(source)"
     case .publisherMuted: return "a moderator muted your microphone"
     case .muteForced(let active):
       return active ? "a moderator muted everybody" : "microphones may be on again"

@@ -1,4 +1,5 @@
 import CommandLineKit
+import MediaIO
 import OTKit
 import OpenTokProtocol
 import SessionServer
@@ -26,6 +27,7 @@ struct Failure: Error {
         ExitCode(rawValue: error.exitCode.rawValue) ?? .internalError, error.message + number,
         hint: error.hint)
     case let error as TokenError: self.init(error)
+    case let error as SourceError: self.init(OpenTokError(error))
     case let error as SessionServerError: self.init(error)
     default: self.init(.internalError, "\(error)")
     }

@@ -14,6 +14,7 @@ func run(_ words: [String]) async throws {
     switch arguments.command.name {
     case "connect": try await ConnectCommand(arguments).run()
     case "run": try await RunCommand(arguments).run()
+    case "devices": try await DevicesCommand(arguments).run()
     case "serve": try await ServeCommand(arguments).run()
     case "token create": try TokenCommand.create(arguments)
     case "token inspect": try TokenCommand.inspect(arguments)

@@ -51,8 +51,8 @@ import Testing
     let error = #expect(throws: SourceError.self) { try VideoSourceSpecification(parsing: "tset") }
     #expect(error?.message == "unknown source or sink \"tset\"")
     #expect(error?.hint?.contains("file:PATH") == true)
-    #expect(throws: SourceError.notSupportedYet(device: "camera")) {
-      _ = try VideoSourceSpecification.camera(nil).makeSource(
+    #expect(throws: SourceError.noDevice(.camera, name: "/nowhere", choices: [])) {
+      _ = try VideoSourceSpecification.camera("/nowhere").makeSource(
         size: .init(width: 640, height: 480), frameRate: 30)
     }
     #expect(throws: SourceError.fileMissing(path: "/nowhere.mp4")) {

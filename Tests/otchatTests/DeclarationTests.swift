@@ -146,8 +146,8 @@ struct DeclarationTests {
     #expect(unwrapped.contains("that many participants in one process (not in this version yet)"))
     #expect(!program.completions(for: .bash).contains("--count"))
     #expect(program.completions(for: .bash).contains("--subscribe"))
-    let error = #expect(throws: UsageError.self) { try program.parse(["devices"]) }
-    #expect(error?.message == "'otchat devices' is not in this version yet")
+    let error = #expect(throws: UsageError.self) { try program.parse(["load"]) }
+    #expect(error?.message == "'otchat load' is not in this version yet")
   }
 
   @Test func exampleConfigurationHoldsOnlyKeysOfConnect() throws {

@@ -1,5 +1,6 @@
 #include "CAV.h"
 #include <dlfcn.h>
+#include <libavdevice/version.h>
 #include <stdbool.h>
 
 // Every function that is used: library, result, name, parameters, arguments.
@@ -10,6 +11,7 @@
   X(avformat, int, av_read_frame, (AVFormatContext *a, AVPacket *b), (a, b)) \
   X(avformat, int, avformat_seek_file, (AVFormatContext *a, int b, int64_t c, int64_t d, int64_t e, int f), (a, b, c, d, e, f)) \
   X(avformat, int, av_seek_frame, (AVFormatContext *a, int b, int64_t c, int d), (a, b, c, d)) \
+  X(avformat, const AVInputFormat *, av_find_input_format, (const char *a), (a)) \
   V(avformat, avformat_close_input, (AVFormatContext **a), (a)) \
   X(avformat, int, avformat_alloc_output_context2, (AVFormatContext **a, const AVOutputFormat *b, const char *c, const char *d), (a, b, c, d)) \
   X(avformat, AVStream *, avformat_new_stream, (AVFormatContext *a, const AVCodec *b), (a, b)) \
@@ -25,6 +27,7 @@
   X(avcodec, int, avcodec_send_frame, (AVCodecContext *a, const AVFrame *b), (a, b)) \
   X(avcodec, int, avcodec_receive_packet, (AVCodecContext *a, AVPacket *b), (a, b)) \
   V(avcodec, av_packet_rescale_ts, (AVPacket *a, AVRational b, AVRational c), (a, b, c)) \
+  X(avcodec, const AVCodec *, avcodec_find_decoder, (enum AVCodecID a), (a)) \
   X(avcodec, AVCodecContext *, avcodec_alloc_context3, (const AVCodec *a), (a)) \
   X(avcodec, int, avcodec_parameters_to_context, (AVCodecContext *a, const AVCodecParameters *b), (a, b)) \
   X(avcodec, int, avcodec_open2, (AVCodecContext *a, const AVCodec *b, AVDictionary **c), (a, b, c)) \
@@ -89,5 +92,13 @@ const char *otchat_av_load(void) {
   OPEN(swresample, LIBSWRESAMPLE_VERSION_MAJOR)
   FUNCTIONS(FIND, VOID_FIND)
   loaded = true;
+  return NULL;
+}
+
+const char *otchat_avdevice_load(void) {
+  OPEN(avdevice, LIBAVDEVICE_VERSION_MAJOR)
+  void (*register_all)(void) = (void (*)(void))dlsym(avdevice, "avdevice_register_all");
+  if (!register_all) return dlerror();
+  register_all();
   return NULL;
 }

@@ -18,3 +18,5 @@ static const int64_t OTCHAT_AV_NOPTS_VALUE = AV_NOPTS_VALUE;
 /// Loads the libraries; until then no function of them may be called but this. NULL, or the reason why they
 /// cannot be had. May be called again; not from two threads at once.
 const char *otchat_av_load(void);
+/// The same for libavdevice, which makes libavformat know screens; after `otchat_av_load`.
+const char *otchat_avdevice_load(void);
