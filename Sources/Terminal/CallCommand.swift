@@ -59,7 +59,7 @@ extension CallCommand {
   /// The lines there are, in one.
   package static let linesHelp =
     "mute-mic, unmute-mic, toggle-mic (the same with subscriber and camera), swap-camera, say TEXT, "
-    + "signal TYPE DATA, help, quit"
+    + "signal TYPE DATA, archive start, archive stop, help, quit"
 
   /// A line of standard input, without its newline; nil if it is blank.
   package static func parse(line: String) throws(CommandLineError) -> CallCommand? {

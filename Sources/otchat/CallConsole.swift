@@ -13,6 +13,8 @@ protocol CallConsole: Sendable {
   var showsStatistics: Bool { get }
   /// The place for our own picture (nil) or a stream's; nil if pictures are not shown.
   func renderer(for streamID: String?) -> (any VideoRenderer)?
+  /// A line that is no event's.
+  func tell(_ line: String)
   func stop()
 }
 
@@ -39,12 +41,13 @@ struct PlainConsole: CallConsole {
   }
 
   func renderer(for streamID: String?) -> (any VideoRenderer)? { nil }
+  func tell(_ line: String) { Output.note(line) }
   func stop() {}
 }
 
 extension Participant {
   /// Does what a key or a line asks for.
-  func obey(_ command: CallCommand) async {
+  func obey(_ command: CallCommand, _ archives: ArchiveControl, tell: @Sendable (String) -> Void) async {
     switch command {
     case .microphone(let change): await setMicrophone(change.applied(to: isMicrophoneOn))
     case .camera(let change): await setCamera(change.applied(to: isCameraOn))
@@ -53,7 +56,8 @@ extension Participant {
     case .nextSubscriber: nextSubscriber()
     case .say(let text): await say(text)
     case .signal(let type, let data): await send(type: type, data: data, to: nil)
-    case .archive, .viewArchive: refuse("this version records no archives")
+    case .archive(let change): await archives.change(change, self)
+    case .viewArchive: if let page = await archives.page(self) { tell("archive: \(page)") }
     case .help: Output.note(CallCommand.linesHelp)
     case .quit: leave()
     case .interrupt: kill(getpid(), SIGINT)

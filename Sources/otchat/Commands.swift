@@ -9,7 +9,7 @@ enum Commands {
     summary: "video chat in a terminal: an OpenTok client with the session server built in",
     commands: [
       connect, serve, devices, tokenCreate, tokenInspect,
-      archive("start"), archive("stop"), archive("list"), archive("view"), archive("delete"),
+    ] + archives + [
       run, load, doctor, completions, manual,
     ],
     sections: [keys, lines, events, exitStatus, environment, files])
@@ -25,6 +25,7 @@ enum Commands {
     static let server = "Server"
     static let access = "Access"
     static let token = "Token"
+    static let archive = "Archive"
     static let logging = "Logging"
   }
 
@@ -62,15 +63,6 @@ enum Commands {
       Flag("test", configurable: false, group: Group.script, "try the default ones"),
     ],
     examples: [Example("otchat connect --video-source camera:/dev/video1", "a call with that camera")])
-
-  static func archive(_ action: String) -> Command {
-    let summaries = [
-      "start": "Start an archive of a session", "stop": "Stop an archive",
-      "list": "List a session's archives",
-      "view": "Show an archive", "delete": "Delete an archive",
-    ]
-    return Command("archive", action, summary: summaries[action] ?? action, availability: .notYet)
-  }
 
   static let load = Command("load", summary: "Load a session and print a table", availability: .notYet)
 

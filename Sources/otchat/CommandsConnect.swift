@@ -12,9 +12,9 @@ extension Commands {
       """,
       """
       Keys: m mute microphone, s mute what is heard, c next camera, v camera off, Tab next stream, t chat, \
-      i statistics, f filter, ? help, q leave. When standard input is no terminal it takes commands, one a \
+      a archive, w view the last archive, i statistics, f filter, ? help, q leave. When standard input is no terminal it takes commands, one a \
       line: mute-mic, unmute-mic, toggle-mic (the same with subscriber and camera), swap-camera, say TEXT, \
-      signal TYPE DATA, quit.
+      signal TYPE DATA, archive start, archive stop, quit.
       """,
     ],
     flags: sessionFlags + publishingFlags + subscribingFlags + displayFlags + scriptFlags + networkFlags

@@ -9,6 +9,7 @@ extension Commands {
       ("m", "mute or unmute the microphone"), ("s", "mute or unmute what is heard"),
       ("c", "next camera"), ("v", "camera off or on"), ("Tab", "next subscribed stream"),
       ("t", "type a chat line; Enter sends it, Esc gives it up"),
+      ("a", "start or stop an archive"), ("w", "the address of the last archive's page"),
       ("f", "next filter"),
       ("i", "statistics"), ("?", "help"), ("q, Ctrl-C", "leave"),
     ])
@@ -21,7 +22,7 @@ extension Commands {
       ("mute-camera, unmute-camera, toggle-camera", "the camera"),
       ("swap-camera", "the next of the --video-source flags"),
       ("say TEXT", "a chat line"), ("signal TYPE DATA", "a signal"),
-      ("archive start, archive stop", "an archive of the session (not in this version yet)"),
+      ("archive start, archive stop", "an archive of the session"),
       ("help", "which lines there are"), ("quit, q", "leave"),
     ])
 

@@ -80,10 +80,13 @@ struct ConnectCommand {
     } catch {
       return .failure(error)
     }
+    let archives = ArchiveControl(source.archives)
+    archives.enter(source.credentials)
     let tell: @Sendable (ParticipantEvent) -> Void = { event in
       let record = event.json(at: WallClock.microseconds())
       if event.name != "stats" { Log.info("call", record.text) }
       events?.write(record)
+      archives.note(event)
       console.show(event)
     }
     var configuration = options.session
@@ -98,7 +101,7 @@ struct ConnectCommand {
       for await command in commands {
         // What is piped in comes before the session is there.
         if command != .quit, command != .interrupt, command != .help { await participant.untilEntered() }
-        await participant.obey(command)
+        await participant.obey(command, archives) { console.tell($0) }
       }
     }
     let figures = Task {

@@ -16,6 +16,8 @@ struct CredentialSource {
   let embedded: SessionServer?
   /// Asks for credentials again; nil where there is nobody to ask.
   var renew: Participant.Renewal?
+  /// The server's archives, where there is a server to ask.
+  var archives: ArchiveService?
   /// What was strange about how it was started.
   var warning: String?
 
@@ -57,11 +59,13 @@ struct CredentialSource {
       return credentials
     }
     let credentials = try await renew()
+    let archives = ArchiveService(server: server, room: room, trust: trust, timeout: timeout)
     // An otchat server's page is where its API is.
     guard let endpoint = Credentials.endpoint(of: server, room: arguments.text("room")),
       credentials.apiURL.flatMap({ ServerURL($0) })?.origin == endpoint.origin
     else {
-      return CredentialSource(credentials: credentials, page: nil, embedded: embedded, renew: renew)
+      return CredentialSource(
+        credentials: credentials, page: nil, embedded: embedded, renew: renew, archives: archives)
     }
     var page = endpoint
     (page.path, page.query) = ("/", nil)
@@ -70,7 +74,8 @@ struct CredentialSource {
     let needsKey = endpoint.query?.contains("accessKey=") == true
     if needsKey { page = page.appendingQuery("accessKey", "KEY") }
     return CredentialSource(
-      credentials: credentials, page: page.text, pageNeedsKey: needsKey, embedded: embedded, renew: renew)
+      credentials: credentials, page: page.text, pageNeedsKey: needsKey, embedded: embedded, renew: renew,
+      archives: archives)
   }
 
   /// What others can do with the page.

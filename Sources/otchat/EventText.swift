@@ -93,6 +93,8 @@ final class EventText: Sendable {
       return "\(name(ofStream: id))'s picture is back"
     case .videoDisableWarning(let id):
       return "the network is slow: \(name(ofStream: id))'s picture may be paused"
+    case .archiveStarted: return "the session is being recorded"
+    case .archiveStopped: return "the recording has ended"
     case .signal(let signal) where signal.type == Participant.chatType:
       return "\(author(signal)): \(signal.data ?? "")"
     case .warning(let text): return "warning: \(text)"

@@ -101,6 +101,8 @@ struct RunCommand {
   ) async throws -> (ScenarioResult, signal: Int32?) {
     let credentials = try await ScenarioCredentials(arguments)
     let trust = ConnectOptions.trust(arguments)
+    let archives = ArchiveControl(
+      ArchiveService(server: credentials.url, room: nil, trust: trust, timeout: .seconds(10)))
     let run = ScenarioRun(
       scenario,
       stage: .init(
@@ -111,11 +113,16 @@ struct RunCommand {
           session.link = link
           let timeout = ConnectOptions.timeout(member.flags)
           let given = try await credentials.get(member.role, timeout: timeout)
+          archives.enter(given)
           session.start = MonotonicClock.now()
           return Participant(
             credentials: given, configuration: session, publisher: options.publisher,
-            options: options.participant, renderers: { _ in nil }, observer: observer)
-        }, obey: { await $0.obey($1) }, report: report))
+            options: options.participant, renderers: { _ in nil },
+            observer: {
+              archives.note($0)
+              observer($0)
+            })
+        }, obey: { await $0.obey($1, archives) { Output.note($0) } }, report: report))
     let ending = Lock<Int32?>(nil)
     let signals = Task {
       for await signal in SignalWatch.stream(of: [SIGINT, SIGTERM, SIGHUP]) where signal != 0 {

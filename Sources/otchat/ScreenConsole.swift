@@ -13,7 +13,7 @@ final class ScreenConsole: CallConsole {
   private let log: LogOutput
   private let rates = Lock(FlowRates())
   private let text = EventText()
-  /// Lines about files, told once more when the screen is gone.
+  /// Lines about files and addresses, told once more when the screen is gone.
   private let recorded = Lock<[String]>([])
 
   init(
@@ -37,6 +37,12 @@ final class ScreenConsole: CallConsole {
     display.stop()
     log.comeBack()
     for line in recorded.withLock({ $0 }) { Output.note(line) }
+  }
+
+  func tell(_ line: String) {
+    display.send(.notice(line))
+    // It is gone from the screen before it can be copied.
+    recorded.withLock { $0.append(line) }
   }
 
   func renderer(for streamID: String?) -> (any VideoRenderer)? {

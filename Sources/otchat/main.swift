@@ -16,6 +16,8 @@ func run(_ words: [String]) async throws {
     case "run": try await RunCommand(arguments).run()
     case "devices": try await DevicesCommand(arguments).run()
     case "serve": try await ServeCommand(arguments).run()
+    case "archive start", "archive stop", "archive list", "archive view", "archive delete":
+      try await ArchiveCommand(arguments).run()
     case "token create": try TokenCommand.create(arguments)
     case "token inspect": try TokenCommand.inspect(arguments)
     case "completions": try CompletionsCommand.run(arguments)

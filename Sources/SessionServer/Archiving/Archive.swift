@@ -60,8 +60,10 @@ package struct Archive: Equatable, Sendable {
 
   /// As the REST API has it (OpenTok's archive object).
   ///
-  /// - Parameter url: where the file can be had, if it can.
-  func json(apiKey: String, url: String?) -> JSON {
+  /// - Parameters:
+  ///   - url: where the file can be had, if it can.
+  ///   - page: the page that shows it; an addition of ours.
+  func json(apiKey: String, url: String?, page: String) -> JSON {
     var json: JSON = [
       "id": .string(id), "status": .string(status.rawValue), "name": .string(options.name),
       "reason": .string(reason), "sessionId": .string(sessionID), "projectId": .string(apiKey),
@@ -69,7 +71,7 @@ package struct Archive: Equatable, Sendable {
       "duration": .integer(Int64(durationSeconds.rounded())), "hasAudio": .bool(options.hasAudio),
       "hasVideo": .bool(options.hasVideo), "outputMode": .string(options.outputMode.rawValue),
       "streamMode": .string(options.streamMode.rawValue), "streams": .array(streams.map(\.json)),
-      "url": url.map(JSON.string) ?? .null,
+      "url": url.map(JSON.string) ?? .null, "viewUrl": .string(page),
     ]
     if options.outputMode == .composed { json["resolution"] = .string(options.resolution) }
     if !options.multiArchiveTag.isEmpty { json["multiArchiveTag"] = .string(options.multiArchiveTag) }

@@ -8,7 +8,7 @@ extension SessionServer {
       _ methods: [HTTPMethod], _ path: String, _ answer: @escaping (HTTPRequest, [String]) -> HTTPResponse
     ) {
       router.add(methods, path) { request, values in
-        let isChange = methods.contains(.post)
+        let isChange = methods != [.get]
         guard self.access.admitsArchives(request, toChange: isChange) else { return Self.accessDenied }
         return self.store == nil ? Self.noArchives : answer(request, values)
       }
@@ -19,6 +19,7 @@ extension SessionServer {
     }
     add([.get, .post], "/stop/:archive") { self.stopArchive($1[0], for: $0) }
     add([.post], "/archive/:archive/stop") { self.stopArchive($1[0], for: $0) }
+    add([.delete], "/archive/:archive") { _, values in self.deleteArchive(values[0]) }
     add([.get], "/archive") { request, _ in self.listArchives(request) }
     add([.get], "/archive/:archive") { self.answer($1[0], for: $0) }
     for path in ["/view", "/view/:archive", "/archive/:archive/view"] {
@@ -60,6 +61,16 @@ extension SessionServer {
     archiveAnswer(for: request) { () throws(RoomRefusal) in try archives.archive(id) }
   }
 
+  func deleteArchive(_ id: String) -> HTTPResponse {
+    do {
+      try archives.delete(id)
+      carryOutArchives()
+      return .noContent
+    } catch {
+      return .failure(error.status, error.reason)
+    }
+  }
+
   /// `?offset=`, `?count=` (50, at most 1000), `?sessionId=`.
   func listArchives(_ request: HTTPRequest) -> HTTPResponse {
     func number(_ name: String, _ usual: Int, _ range: ClosedRange<Int>) -> Int? {
@@ -90,10 +101,10 @@ extension SessionServer {
   }
 
   private func json(_ archive: Archive, for request: HTTPRequest) -> JSON {
-    let url: String? = archive.file.map { name in
+    func url(_ name: String) -> String {
       address(for: request).httpURL + "/archive/\(archive.id)/\(name)?" + pass(for: archive.id)
     }
-    return archive.json(apiKey: project.apiKey, url: url)
+    return archive.json(apiKey: project.apiKey, url: archive.file.map(url), page: url("view"))
   }
 
   // MARK: The file and its page

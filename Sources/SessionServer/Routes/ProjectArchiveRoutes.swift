@@ -23,9 +23,7 @@ extension SessionServer {
     add(.get, "") { request, _ in self.listArchives(request) }
     add(.get, "/:archive") { self.answer($1, for: $0) }
     add(.post, "/:archive/stop") { self.stopArchive($1, for: $0) }
-    add(.delete, "/:archive") { _, id in
-      self.change(answer: .noContent) { () throws(RoomRefusal) in try self.archives.delete(id) }
-    }
+    add(.delete, "/:archive") { _, id in self.deleteArchive(id) }
     add(.put, "/:archive/layout") { request, id in
       self.withBody(request) { body in
         self.change(answer: .json(JSON.object([:]).serialized())) { () throws(RoomRefusal) in
