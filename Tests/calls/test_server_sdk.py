@@ -1,0 +1,163 @@
+"""OpenTok's Python server SDK, unchanged, against `otchat serve`."""
+import pathlib
+import time
+import urllib.request
+
+import pytest
+from opentok import ArchiveModes, Client, MediaModes, OutputModes, StreamModes
+from opentok.exceptions import ArchiveError, NotFoundError, OpenTokException, RequestError
+from otchat import Otchat, Server, Timeout
+
+KEY, SECRET = "4711", "a secret of this test"
+
+
+@pytest.fixture
+def app(binary, home, monkeypatch):
+    """An app server's client, and the session server that it talks to."""
+    monkeypatch.setenv("OTCHAT_API_SECRET", SECRET)
+    with Server(binary, "--api-key", KEY, "--archive-dir", str(home / "archives")) as server:
+        client = Client(KEY, SECRET, api_url=server.url)
+        client.server = server
+        yield client
+
+
+@pytest.fixture
+def publisher(app, binary):
+    """publisher(session) is an otchat that publishes into it; ended with the test."""
+    started = []
+
+    def start(session):
+        one = Otchat([
+            binary, "connect", "--api-url", app.server.url, "--api-key", KEY, "--session-id", session.session_id,
+            "--token", app.generate_token(session.session_id), "--events", "-", "--audio-source", "tone:440",
+            "--video-source", "test"])
+        started.append(one)
+        one.event("publisherStreamCreated", 30)
+        return one
+
+    yield start
+    for one in started:
+        one.end()
+
+
+def until(client, archive_id, status, seconds=60):
+    deadline = time.monotonic() + seconds
+    while (archive := client.get_archive(archive_id)).status != status:
+        if archive.status == "failed" or time.monotonic() > deadline:
+            raise Timeout(f"archive {archive.status} ({archive.reason}), not {status}")
+        time.sleep(0.1)
+    return archive
+
+
+def test_archives_of_an_app_server(app, publisher, home):
+    """Start, layout, stop, list, get, delete, and what everybody in the session hears."""
+    session = app.create_session(media_mode=MediaModes.routed)
+    with pytest.raises(RequestError):  # nobody is there
+        app.start_archive(session.session_id)
+    anna = publisher(session)
+    archive = app.start_archive(session.session_id, name="the film", resolution="640x480", layout={"type": "bestFit"})
+    assert (archive.status, archive.name, archive.output_mode) == ("started", "the film", OutputModes.composed)
+    assert archive.session_id == session.session_id and archive.has_audio and archive.has_video
+    told = anna.event("archiveStarted", 30, archiveId=archive.id)
+    assert told["name"] == "the film"
+    with pytest.raises(OpenTokException):  # it is being recorded
+        app.start_archive(session.session_id)
+    with pytest.raises(ArchiveError):
+        app.delete_archive(archive.id)
+    app.set_archive_layout(archive.id, "pip")
+    late = publisher(session)
+    late.event("archiveStarted", 30, archiveId=archive.id)
+    time.sleep(3)
+    stopped = app.stop_archive(archive.id)
+    assert (stopped.status, stopped.reason) == ("stopped", "user initiated")
+    for one in (anna, late):
+        one.event("archiveStopped", 30, archiveId=archive.id, name="the film")
+    with pytest.raises(ArchiveError):  # twice
+        app.stop_archive(archive.id)
+    done = until(app, archive.id, "available")
+    assert done.duration >= 3 and done.size > 10_000
+    # A player takes it in pieces.
+    request = urllib.request.Request(done.url, headers={"Range": "bytes=4-7"})
+    with urllib.request.urlopen(request, timeout=10) as part:
+        assert (part.status, part.read()) == (206, b"ftyp")
+        assert part.headers["Content-Range"] == f"bytes 4-7/{done.size}"
+    with urllib.request.urlopen(done.url, timeout=10) as whole:
+        assert len(whole.read()) == done.size
+    listed = app.list_archives(session_id=session.session_id)
+    assert [one.id for one in listed] == [archive.id] and listed.count == 1
+    directory = home / "archives" / archive.id
+    assert sorted(path.name for path in directory.iterdir()) == ["archive.json", "archive.mp4"]
+    app.delete_archive(archive.id)
+    assert not directory.exists()
+    with pytest.raises(NotFoundError):
+        app.get_archive(archive.id)
+    with pytest.raises(NotFoundError):
+        app.stop_archive(archive.id)
+
+
+def test_chosen_streams_and_individual_files(app, publisher):
+    session = app.create_session()
+    anna, bert = publisher(session), publisher(session)
+    stream = anna.all("publisherStreamCreated")[0]["streamId"]
+    archive = app.start_archive(
+        session.session_id, output_mode=OutputModes.individual, stream_mode=StreamModes.manual)
+    anna.event("archiveStarted", 30)
+    app.add_archive_stream(archive.id, stream, has_audio=True, has_video=True)
+    with pytest.raises(NotFoundError):
+        app.add_archive_stream(archive.id, "ab" * 16, has_audio=True, has_video=True)
+    time.sleep(3)
+    app.remove_archive_stream(archive.id, stream)
+    app.stop_archive(archive.id)
+    done = until(app, archive.id, "available")
+    assert done.url.split("?")[0].endswith("/archive.zip")
+    assert [one["streamId"] for one in done.streams] == [stream]
+    bert.event("archiveStopped", 30)
+
+
+def test_a_session_that_is_always_recorded(app, publisher):
+    session = app.create_session(
+        media_mode=MediaModes.routed, archive_mode=ArchiveModes.always, archive_name="always",
+        archive_resolution="1280x720")
+    anna = publisher(session)
+    told = anna.event("archiveStarted", 30)
+    assert told["name"] == "always"
+    archive = app.get_archive(told["archiveId"])
+    assert (archive.status, archive.resolution) == ("started", "1280x720")
+    app.stop_archive(archive.id)
+    anna.event("archiveStopped", 30)
+
+
+def test_archives_outlive_a_killed_server(binary, home, monkeypatch):
+    """kill -9 in the middle of a recording: what there is is an archive after the next start."""
+    monkeypatch.setenv("OTCHAT_API_SECRET", SECRET)
+    places = ["--api-key", KEY, "--archive-dir", str(pathlib.Path(home) / "archives")]
+    with Server(binary, *places) as server:
+        app = Client(KEY, SECRET, api_url=server.url)
+        session = app.create_session()
+        with Otchat([binary, "connect", "--api-url", server.url, "--api-key", KEY, "--session-id", session.session_id,
+                     "--token", app.generate_token(session.session_id), "--events", "-", "--audio-source", "tone:440",
+                     "--video-source", "test"]) as anna:
+            anna.event("publisherStreamCreated", 30)
+            archive = app.start_archive(session.session_id)
+            anna.event("archiveStarted", 30)
+            time.sleep(6)
+            server.process.kill()
+            server.process.wait()
+    with Server(binary, *places) as server:
+        app = Client(KEY, SECRET, api_url=server.url)
+        done = until(app, archive.id, "available")
+        assert done.reason == "the server ended while it was recording"
+        # The last 2 s may be missing.
+        assert done.duration >= 3
+        with urllib.request.urlopen(done.url, timeout=10) as whole:
+            assert len(whole.read()) == done.size > 10_000
+
+
+def test_strangers_are_refused(app):
+    session = app.create_session()
+    stranger = Client(KEY, "another secret", api_url=app.server.url)
+    for call in (
+            lambda: stranger.list_archives(), lambda: stranger.start_archive(session.session_id),
+            lambda: stranger.stop_archive("6f0b5d5e-0000-4000-8000-000000000000")):
+        with pytest.raises(OpenTokException):
+            call()
