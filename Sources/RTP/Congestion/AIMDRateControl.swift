@@ -7,8 +7,11 @@ struct AIMDRateControl {
     case hold, increase, decrease
   }
 
-  private static let backoff = 0.85
+  /// Of what gets through: less, the longer the queue (in milliseconds) that is to drain.
+  private static let backoff = (range: 0.87...0.93, queue: 600.0)
   private static let growth = 1.08
+  /// More and more while there is no sign of congestion: by so much a second after a pause, up to a limit.
+  private static let acceleration = (pause: 2.0, perSecond: 0.1, limit: 1.5)
   /// Before the first sign of congestion: find the link's rate in seconds rather than minutes.
   private static let initialGrowth = 2.0
 
@@ -25,9 +28,12 @@ struct AIMDRateControl {
     limits = Double(minimum)...Double(max(minimum, maximum))
   }
 
-  /// - Parameter acknowledged: bits per second that arrive.
+  /// - Parameters:
+  ///   - acknowledged: bits per second that arrive.
+  ///   - queue: how long packets wait on the way, in milliseconds.
   mutating func update(
-    _ usage: TrendlineEstimator.Usage, acknowledged: Double?, roundTripTime: Duration, at now: Instant
+    _ usage: TrendlineEstimator.Usage, acknowledged: Double?, queue: Double, roundTripTime: Duration,
+    at now: Instant
   ) {
     switch usage {
     case .normal: if state == .hold { state = .increase; lastChange = now }
@@ -39,7 +45,7 @@ struct AIMDRateControl {
     switch state {
     case .hold: break
     case .increase: increase(acknowledged, roundTripTime, at: now)
-    case .decrease: decrease(acknowledged, at: now)
+    case .decrease: decrease(acknowledged, queue: queue, at: now)
     }
     bitrate = min(max(bitrate, limits.lowerBound), limits.upperBound)
   }
@@ -65,20 +71,28 @@ struct AIMDRateControl {
       let packet = frame / (frame / (8 * 1200)).rounded(.up)
       raised = bitrate + max(4000, packet / (roundTripTime.seconds + 0.1)) * elapsed
     } else {
-      let factor = isStarting ? Self.initialGrowth : Self.growth
+      let factor = isStarting ? Self.initialGrowth : growth(at: now)
       raised = bitrate + max(bitrate * (power(factor, elapsed) - 1), 1000 * elapsed)
     }
     bitrate = min(raised, limit)
   }
 
+  private func growth(at now: Instant) -> Double {
+    guard let lastDecrease else { return Self.growth }
+    let calm = max(0, (now - lastDecrease).seconds - Self.acceleration.pause)
+    return min(Self.growth + calm * Self.acceleration.perSecond, Self.acceleration.limit)
+  }
+
   /// `base` to the power of an exponent within 0...1, near enough.
   private func power(_ base: Double, _ exponent: Double) -> Double { 1 + (base - 1) * exponent }
 
-  private mutating func decrease(_ acknowledged: Double?, at now: Instant) {
+  private mutating func decrease(_ acknowledged: Double?, queue: Double, at now: Instant) {
     isStarting = false
+    let backoff = min(
+      max(0.95 - queue / Self.backoff.queue, Self.backoff.range.lowerBound), Self.backoff.range.upperBound)
     let throughput = acknowledged ?? bitrate
-    var lowered = Self.backoff * throughput
-    if lowered > bitrate, let estimate = capacity.estimate { lowered = Self.backoff * estimate }
+    var lowered = backoff * throughput
+    if lowered > bitrate, let estimate = capacity.estimate { lowered = backoff * estimate }
     bitrate = min(bitrate, lowered)
     if let lower = capacity.lowerBound, throughput < lower { capacity.reset() }
     capacity.overused(at: throughput)

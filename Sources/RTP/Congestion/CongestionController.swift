@@ -6,19 +6,26 @@ struct CongestionController: ~Copyable {
   /// UDP, IP and SRTP on top of each RTP packet, in octets.
   static let packetOverhead = 20 + 8 + 16
   private static let historySize = 4096
+  /// In milliseconds.
+  private static let noticeableQueue = 15.0
 
   private struct SentPacket {
     var number: Int64 = -1
     var time = Instant.zero
     var size = 0
+    /// Bytes sent up to its end.
+    var total = 0
     var isProbe = false
   }
 
   private var history = [SentPacket](repeating: SentPacket(), count: historySize)
   private var nextNumber: Int64 = 1
   private var acknowledgedNumber: Int64 = 0
-  private var delayBased: DelayBasedEstimator
-  private var lossBased: LossBasedEstimator
+  private var sentBytes = 0
+  private var acknowledgedBytes = 0
+  private var window = CongestionWindow()
+  private(set) var delayBased: DelayBasedEstimator
+  private(set) var lossBased: LossBasedEstimator
   private var probe = BandwidthProbe()
   /// The last packet of the probe under way.
   private var lastProbeNumber: Int64?
@@ -63,8 +70,9 @@ struct CongestionController: ~Copyable {
     nextNumber += 1
     lastSent = now
     unreported += 1
+    sentBytes += size + Self.packetOverhead
     history[Int(number % Int64(Self.historySize))] = SentPacket(
-      number: number, time: now, size: size + Self.packetOverhead, isProbe: isProbe)
+      number: number, time: now, size: size + Self.packetOverhead, total: sentBytes, isProbe: isProbe)
     if isProbe { lastProbeNumber = number }
     return UInt16(truncatingIfNeeded: number)
   }
@@ -76,6 +84,7 @@ struct CongestionController: ~Copyable {
     var total = 0
     var lost = 0
     var outage = Outage()
+    var newest: Instant?
     lastFeedback = now
     silences = 0
     unreported = 0
@@ -86,9 +95,9 @@ struct CongestionController: ~Copyable {
         continue
       }
       let isNew = number > acknowledgedNumber
-      acknowledgedNumber = max(acknowledgedNumber, number)
       let index = Int(number % Int64(Self.historySize))
       let packet = history[index]
+      if isNew { acknowledgedNumber = number }
       let countsForLoss = packet.time >= answered
       guard let delta else {
         if isNew, countsForLoss {
@@ -101,6 +110,7 @@ struct CongestionController: ~Copyable {
       outage = Outage()
       arrival &+= Int64(delta) * TransportFeedback.deltaTick.nanoseconds
       guard packet.number == number else { continue }
+      if isNew { (acknowledgedBytes, newest) = (packet.total, packet.time) }
       // Counted once, however often it is reported.
       history[index].number = -1
       if isNew {
@@ -119,7 +129,19 @@ struct CongestionController: ~Copyable {
     if delayBased.bitrate < 0.9 * before { answered = now }
     evaluateProbe(at: now)
     updateLoss(total: total, lost: lost, roundTripTime: roundTripTime, at: now)
+    if let newest { window.add(now - newest, queueDelay: queueDelay) }
+    window.update(
+      underWay: sentBytes - acknowledgedBytes, bitrate: target,
+      isQueueing: delayBased.queue.latest > Self.noticeableQueue, at: now)
   }
+
+  /// As much is under way as should be: pictures have to wait, until feedback comes or this time has passed.
+  func holdsBack(at now: Instant) -> Instant? {
+    window.isFull(underWay: sentBytes - acknowledgedBytes, at: now) ? window.binding : nil
+  }
+
+  /// How long packets wait on the way.
+  var queueDelay: Duration { .seconds(delayBased.queue.current / 1000) }
 
   private mutating func evaluateProbe(at now: Instant) {
     if delayBased.usage == .over { probe.congested(at: now) }
@@ -215,8 +237,8 @@ struct CongestionController: ~Copyable {
   }
 
   private mutating func updateTarget(at now: Instant) {
-    var bitrate = lossBased.bitrate
-    if hasFeedback { bitrate = min(bitrate, delayBased.bitrate) }
+    var bitrate = hasFeedback ? delayBased.bitrate : lossBased.bitrate
+    if lossBased.isLimiting { bitrate = min(bitrate, lossBased.bitrate) }
     if let remote = currentRemoteEstimate(at: now) { bitrate = min(bitrate, remote) }
     for _ in 0..<min(silences, 5) { bitrate /= 2 }
     target = Int(bitrate, in: limits)

@@ -6,6 +6,7 @@ struct DelayBasedEstimator {
   private var groups = ArrivalGroups()
   private var trend = TrendlineEstimator()
   private var throughput = AcknowledgedBitrate()
+  private(set) var queue = QueueDelay()
   private var control: AIMDRateControl
 
   init(initial: Int, minimum: Int, maximum: Int) {
@@ -20,15 +21,19 @@ struct DelayBasedEstimator {
   /// - Parameters: in milliseconds, each by its own clock.
   mutating func packetArrived(sendTime: Double, arrivalTime: Double, size: Int) {
     throughput.add(bytes: size, at: arrivalTime)
+    queue.packetArrived(send: sendTime, arrival: arrivalTime, size: size)
     if let delta = groups.add(send: sendTime, arrival: arrivalTime) { trend.add(delta) }
   }
 
   mutating func update(roundTripTime: Duration, at now: Instant) {
-    // What queues grow by is known from the last moment alone; the smoothed rate is still of before.
+    let usage: TrendlineEstimator.Usage = queue.isGrowing ? .over : trend.usage
+    // What comes out of a queue is known at once; the smoothed rate is still of before.
     let acknowledged =
-      trend.usage == .over
-      ? [throughput.bitrate, throughput.latest].compactMap(\.self).min() : throughput.bitrate
-    control.update(trend.usage, acknowledged: acknowledged, roundTripTime: roundTripTime, at: now)
+      usage == .over
+      ? queue.throughput ?? [throughput.bitrate, throughput.latest].compactMap(\.self).max()
+      : throughput.bitrate
+    control.update(
+      usage, acknowledged: acknowledged, queue: queue.current, roundTripTime: roundTripTime, at: now)
   }
 
   mutating func begin(with bitrate: Double) { control.begin(with: bitrate) }

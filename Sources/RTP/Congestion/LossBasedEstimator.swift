@@ -24,7 +24,8 @@ struct LossBasedEstimator {
   /// The share that does not depend on the bitrate.
   private(set) var inherentLoss = 0.0
   private let limits: ClosedRange<Double>
-  private var isLimiting = false
+  /// Sets a limit of its own.
+  private(set) var isLimiting = false
   private var total = 0
   private var lost = 0
   private var lastUpdate: Instant?

@@ -7,7 +7,7 @@ struct TransportFeedbackRecorder: ~Copyable {
   private static let capacity = 4096
   /// Packets in one feedback: at two octets of delta and two bits each it has at most 900 octets.
   private static let maximumPackets = 380
-  private static let minimumInterval = 0.05
+  private static let minimumInterval = 0.03
   private static let maximumInterval = 0.25
   /// Share of the received bitrate that feedback may take.
   private static let share = 0.05
@@ -21,6 +21,8 @@ struct TransportFeedbackRecorder: ~Copyable {
   private var nextToReport: Int64?
   private var feedbackCount: UInt8 = 0
   private var bytes = 0
+  /// Bits per second that arrive, smoothed over a few intervals: the first packet of one says nothing.
+  private var rate = 0.0
   private var lastFeedback: Instant?
   private(set) var deadline: Instant?
   /// The source that the feedback names: the last one seen.
@@ -41,10 +43,8 @@ struct TransportFeedbackRecorder: ~Copyable {
   }
 
   private mutating func schedule(at now: Instant) {
-    let elapsed = lastFeedback.map { max(0.02, (now - $0).seconds) } ?? 0.1
-    let rate = max(1, Double(bytes * 8) / elapsed)
     let interval = min(
-      max(Self.feedbackBits / (Self.share * rate), Self.minimumInterval), Self.maximumInterval)
+      max(Self.feedbackBits / (Self.share * max(1, rate)), Self.minimumInterval), Self.maximumInterval)
     deadline = max(now, (lastFeedback ?? now) + .seconds(interval))
   }
 
@@ -88,6 +88,9 @@ struct TransportFeedbackRecorder: ~Copyable {
   private mutating func finish(at now: Instant) {
     nextToReport = highest + 1
     deadline = nil
+    if let lastFeedback {
+      rate += (Double(bytes * 8) / max(0.02, (now - lastFeedback).seconds) - rate) * 0.3
+    }
     lastFeedback = now
     bytes = 0
   }

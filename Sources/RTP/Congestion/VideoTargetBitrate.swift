@@ -48,6 +48,7 @@ struct VideoTargetBitrate {
     let elapsed = lastChange.map { now - $0 } ?? .seconds(1)
     guard
       change > Self.relevantChange && elapsed >= Self.minimumInterval || change > 0 && elapsed > .seconds(2)
+        || wanted < bitrate / 2
     else { return false }
     bitrate = wanted
     lastChange = now

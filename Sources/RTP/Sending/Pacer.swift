@@ -37,7 +37,14 @@ struct Pacer: ~Copyable {
 
   init(rate: Int) { self.rate = rate }
 
+  /// Too much is under way: only sound, and what probes the way, may leave until then.
+  var heldUntil: Instant?
+
   var videoCount: Int { video.count }
+
+  /// How long the next picture has waited.
+  func videoWait(at now: Instant) -> Duration { video.first.map { now - $0.enqueued } ?? .zero }
+
   /// Everything leaves at the rate of a probe for now.
   var isProbing: Bool { !probe.isEmpty }
 
@@ -74,7 +81,8 @@ struct Pacer: ~Copyable {
   /// When `next` has something again; nil while nothing waits.
   var deadline: Instant? {
     if !audio.isEmpty { return .zero }
-    return retransmissions.isEmpty && video.isEmpty && probe.isEmpty ? nil : nextSend
+    if !probe.isEmpty { return nextSend }
+    return retransmissions.isEmpty && video.isEmpty ? nil : max(nextSend, heldUntil ?? nextSend)
   }
 
   /// The packet to send now.
@@ -84,7 +92,7 @@ struct Pacer: ~Copyable {
       return entry
     }
     guard nextSend <= now else { return nil }
-    if let entry = retransmissions.popFirst() ?? video.popFirst() {
+    if heldUntil == nil, let entry = retransmissions.popFirst() ?? video.popFirst() {
       charge(entry.size, at: now)
       queuedBytes -= entry.size
       return entry

@@ -63,12 +63,14 @@ extension RTPSession {
     guard !isClosed else { return }
     while true {
       let isProbe = pacer.isProbing
+      pacer.heldUntil = congestion.holdsBack(at: now)
       guard let entry = pacer.next(at: now) else { break }
       guard let stream = sendStream(entry.stream),
         let count = write(entry, of: stream, isProbe: isProbe, at: now)
       else { continue }
       body(scratch, count, false)
     }
+    if pacer.heldUntil != nil { tellEncoders(at: now) }
   }
 
   /// Fills in what depends on the moment of sending.
@@ -125,25 +127,35 @@ extension RTPSession {
     // A round trip later it would be too late for the picture: where much is lost, the repair goes out twice.
     // Not where queues overflow: more packets would be the last thing they need.
     guard congestion.loss > Self.considerableLoss, stream.rtxHeader != nil, !roundTripTime.isInflated,
+      congestion.queueDelay < Self.considerableQueue,
       retransmissions.spend(packet.count, rate: congestion.target / 2, at: now)
     else { return }
     pacer.enqueue(entry, .retransmission)
   }
 
   private static let considerableLoss = 0.03
+  private static let considerableQueue = Duration.milliseconds(100)
 
   /// Tells pacer and encoders what congestion control decided.
   func applyTarget(at now: Instant) {
     // While a queue drains, what the encoder makes too much waits here, and sound need not wait behind it.
-    pacer.rate = congestion.isYielding(at: now) ? congestion.target : congestion.target * 5 / 2
+    pacer.rate = congestion.target * (congestion.isYielding(at: now) ? 6 : 12) / 5
     repairDelay.update(loss: congestion.loss, roundTripTime: roundTripTime.estimate, at: now)
-    if videoTarget.update(total: congestion.target, at: now) {
-      for stream in sendStreams where stream.configuration.kind == .video {
-        stream.statistics.targetBitrate = videoTarget.bitrate
-      }
-      events.append(.targetBitrate(bitsPerSecond: videoTarget.bitrate))
-    }
+    tellEncoders(at: now)
     startProbe(at: now)
+  }
+
+  /// A picture may wait so long for others before it.
+  private static let patience = Duration.milliseconds(80)
+
+  /// While pictures wait, new ones would be late before they leave.
+  private func tellEncoders(at now: Instant) {
+    let isHeld = pacer.heldUntil != nil && pacer.videoWait(at: now) > Self.patience
+    guard videoTarget.update(total: isHeld ? 0 : congestion.target, at: now) else { return }
+    for stream in sendStreams where stream.configuration.kind == .video {
+      stream.statistics.targetBitrate = videoTarget.bitrate
+    }
+    events.append(.targetBitrate(bitsPerSecond: videoTarget.bitrate))
   }
 
   /// Sends some of the last pictures' packets once more, as retransmissions that nobody asked for: the other
