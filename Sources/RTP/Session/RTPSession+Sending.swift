@@ -150,8 +150,10 @@ extension RTPSession {
 
   /// While pictures wait, new ones would be late before they leave.
   private func tellEncoders(at now: Instant) {
-    let isHeld = pacer.heldUntil != nil && pacer.videoWait(at: now) > Self.patience
-    guard videoTarget.update(total: isHeld ? 0 : congestion.target, at: now) else { return }
+    let waits = pacer.heldUntil == nil ? 0 : pacer.videoWait(at: now).seconds / Self.patience.seconds
+    // Not less at once: an encoder's rate control needs long to recover from next to nothing.
+    let share = waits < 1 ? 1 : waits < 4 ? 0.5 : 0
+    guard videoTarget.update(total: Int(Double(congestion.target) * share), at: now) else { return }
     for stream in sendStreams where stream.configuration.kind == .video {
       stream.statistics.targetBitrate = videoTarget.bitrate
     }
