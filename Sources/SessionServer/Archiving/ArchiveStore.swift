@@ -15,7 +15,8 @@ struct ArchiveStore {
 
   func directory(_ id: String) -> String { path + "/" + id }
 
-  /// All that were kept and can be read. Nothing if there is no such directory yet.
+  /// All that were kept and can be read, but those that another server of this directory is recording.
+  /// Nothing if there is no such directory yet.
   func load() -> [Archive] {
     guard let listing = opendir(path) else { return [] }
     defer { closedir(listing) }
@@ -31,6 +32,8 @@ struct ArchiveStore {
         Log.warning("serve", "\(directory(name)) holds no archive that can be read")
         continue
       }
+      let isUnfinished = archive.status == .started || archive.status == .stopped
+      if isUnfinished, lock(name) == nil { continue }
       archives.append(archive)
     }
     return archives

@@ -86,10 +86,8 @@ extension SessionServer {
       case .stop:
         let result = await Self.result { () async throws(ArchiveError) in try await recorder.stop() }
         // One that has failed meanwhile is recovered.
-        guard let recording = recordings.removeValue(forKey: id) else { return }
-        settle(id, result)
-        recording.commands.finish()
-        return
+        guard recordings.removeValue(forKey: id) != nil else { return }
+        return settle(id, result)
       }
     }
   }
@@ -116,7 +114,6 @@ extension SessionServer {
   }
 
   private func recover(_ archive: Archive) {
-    // Another server of this directory may be recording it.
     guard let recorders = configuration.recorders, let store, let lock = store.lock(archive.id) else {
       return
     }
