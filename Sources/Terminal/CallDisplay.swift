@@ -30,8 +30,8 @@ package final class CallDisplay: Sendable {
     var counters = Counters()
   }
 
-  /// Pictures are drawn at most so often.
-  private static let maximumRate = 30.0
+  /// Screens are drawn at most so often: twice as often as pictures come, so that none is missed.
+  private static let maximumRate = 60.0
   /// Of one core, for drawing.
   private static let maximumShare = 0.4
   /// How long the first picture waits for what the terminal says about itself; what comes later counts, too.
@@ -217,13 +217,13 @@ package final class CallDisplay: Sendable {
         continue
       }
       if scene.profile != painter.profile {
-        guard write(painter.farewell) else { return }
+        guard write(painter.farewell) else { break }
         painter = PicturePainter(profile: scene.profile, capabilities: capabilities)
       }
       if scene.redraw { painter.invalidate() }
       let bytes = painter.paint(scene.screen, scene.pictures, filter: scene.filter)
       let cost = (MonotonicClock.now() - began).seconds
-      guard write(bytes) else { return }
+      guard write(bytes) else { break }
       earliest = began + .seconds(max(1 / Self.maximumRate, cost / Self.maximumShare))
     }
     _ = device.write(painter.farewell[...], until: MonotonicClock.now() + .milliseconds(200))

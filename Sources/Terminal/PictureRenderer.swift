@@ -68,16 +68,28 @@ final class PictureRenderer {
       columns: columns, rows: rows)
   }
 
-  /// Draws a frame into the screen wherever nothing lies over it.
-  func draw(
-    _ frame: VideoFrame, in area: CellRectangle, cellAspect: Double, filter: PictureFilter,
-    to screen: inout Screen
-  ) {
-    guard area.columns > 0, area.rows > 0 else { return }
-    let place = Self.fit(width: frame.width, height: frame.height, in: area, cellAspect: cellAspect)
-    if style == .symbols, colors == .trueColor {
-      return drawBlocks(frame, in: place, filter: filter, to: &screen)
+  /// A picture made of cells, row by row.
+  struct Drawing {
+    let place: CellRectangle
+    var cells: [Cell] = []
+
+    /// Goes wherever nothing lies over it.
+    func put(on screen: inout Screen) {
+      for (index, cell) in cells.enumerated() {
+        guard case .symbol(let code, let style) = cell else { continue }
+        let (row, column) = index.quotientAndRemainder(dividingBy: place.columns)
+        screen.setSymbol(code, style, column: place.column + column, row: place.row + row)
+      }
     }
+  }
+
+  /// Draws a frame as large as the area allows; nothing if there is no area.
+  func draw(
+    _ frame: VideoFrame, in area: CellRectangle, cellAspect: Double, filter: PictureFilter
+  ) -> Drawing {
+    guard area.columns > 0, area.rows > 0 else { return Drawing(place: area) }
+    let place = Self.fit(width: frame.width, height: frame.height, in: area, cellAspect: cellAspect)
+    if style == .symbols, colors == .trueColor { return drawBlocks(frame, in: place, filter: filter) }
     let canvas = canvas(for: Geometry(columns: place.columns, rows: place.rows))
     scaler.scale(
       frame, width: place.columns * Self.cellPixels, height: place.rows * Self.cellPixels, filter: filter)
@@ -87,38 +99,42 @@ final class PictureRenderer {
         canvas, CHAFA_PIXEL_RGB8, $0.baseAddress, Int32(picture.width), Int32(picture.height),
         Int32(picture.width * 3))
     }
-    for row in 0..<place.rows {
-      for column in 0..<place.columns {
-        let code = chafa_canvas_get_char_at(canvas, Int32(column), Int32(row))
+    var drawing = Drawing(place: place)
+    drawing.cells.reserveCapacity(place.rows * place.columns)
+    for row in 0..<Int32(place.rows) {
+      for column in 0..<Int32(place.columns) {
+        let code = chafa_canvas_get_char_at(canvas, column, row)
         var (foreground, background): (Int32, Int32) = (-1, -1)
-        chafa_canvas_get_raw_colors_at(canvas, Int32(column), Int32(row), &foreground, &background)
-        screen.setSymbol(
-          code, CellStyle(foreground: color(foreground), background: color(background)),
-          column: place.column + column, row: place.row + row)
+        chafa_canvas_get_raw_colors_at(canvas, column, row, &foreground, &background)
+        let style = CellStyle(foreground: color(foreground), background: color(background))
+        drawing.cells.append(.symbol(code, style))
       }
     }
+    return drawing
   }
 
   private func drawBlocks(
-    _ frame: VideoFrame, in place: CellRectangle, filter: PictureFilter, to screen: inout Screen
-  ) {
+    _ frame: VideoFrame, in place: CellRectangle, filter: PictureFilter
+  ) -> Drawing {
     scaler.scale(
       frame, width: place.columns * BlockArt.columns, height: place.rows * BlockArt.rows, filter: filter,
       enlarges: true)
     let picture = scaler.picture
     let stride = picture.width * 3
+    var drawing = Drawing(place: place)
+    drawing.cells.reserveCapacity(place.rows * place.columns)
     picture.bytes.withUnsafeBufferPointer { bytes in
       guard let start = bytes.baseAddress else { return }
       for row in 0..<place.rows {
         for column in 0..<place.columns {
           let corner = start + row * BlockArt.rows * stride + column * BlockArt.columns * 3
           let block = BlockArt.block(corner, stride: stride)
-          screen.setSymbol(
-            block.code, CellStyle(foreground: .rgb(block.foreground), background: .rgb(block.background)),
-            column: place.column + column, row: place.row + row)
+          let style = CellStyle(foreground: .rgb(block.foreground), background: .rgb(block.background))
+          drawing.cells.append(.symbol(block.code, style))
         }
       }
     }
+    return drawing
   }
 
   private func color(_ raw: Int32) -> CellColor {

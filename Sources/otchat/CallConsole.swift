@@ -22,12 +22,15 @@ protocol CallConsole: Sendable {
 struct PlainConsole: CallConsole {
   private static let longestLine = 1000
   let quiet: Bool
+  /// A person reads this, or has it read out: no line begins with the program's name.
+  private let isTalkedTo: Bool
   /// For a person: who does not answer is found by them. A script asks for its own.
   let showsStatistics: Bool
   private let text = EventText()
 
   init(quiet: Bool, isTalkedTo: Bool) {
     self.quiet = quiet
+    self.isTalkedTo = isTalkedTo
     showsStatistics = isTalkedTo && !quiet
   }
 
@@ -37,7 +40,12 @@ struct PlainConsole: CallConsole {
     case .error, .session(.error): break
     default: if quiet { return }
     }
-    if let line { Output.note(PrintableText.truncated(line, to: Self.longestLine)) }
+    guard let line = line.map({ PrintableText.truncated($0, to: Self.longestLine) }) else { return }
+    if isTalkedTo {
+      Output.line(line)
+    } else {
+      Output.note(line)
+    }
   }
 
   func renderer(for streamID: String?) -> (any VideoRenderer)? { nil }

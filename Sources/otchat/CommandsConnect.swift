@@ -145,11 +145,11 @@ extension Commands {
       "record", .directory("DIR"), group: Group.subscribing,
       "record what is received, a WebM file a stream; the folder is made if there is none"),
     Flag(
-      "snapshot", .file("FILE.png"), group: Group.subscribing, availability: .notYet,
-      "save one received picture, then leave"),
+      "snapshot", .file("FILE.png"), configurable: false, group: Group.subscribing,
+      "write the first received picture to a file in its full size, then leave"),
     Flag(
-      "after", .number("SECONDS", 0...86_400), group: Group.subscribing, availability: .notYet,
-      "wait with the snapshot"),
+      "after", .number("SECONDS", 0...86_400), configurable: false, group: Group.subscribing,
+      "take the snapshot so long after the first picture"),
   ]
 
   private static let displayFlags: [Flag] = [

@@ -91,9 +91,15 @@ struct ConnectCommand {
     }
     var configuration = options.session
     configuration.start = ProcessClock.start
+    let snapshot = options.snapshot
     let participant = Participant(
       credentials: source.credentials, configuration: configuration, publisher: options.publisher,
-      options: options.participant, renew: source.renew, renderers: { console.renderer(for: $0) },
+      options: options.participant, renew: source.renew,
+      renderers: { streamID in
+        let place = console.renderer(for: streamID)
+        // Of our own picture there is none to be received.
+        return streamID == nil ? place : snapshot?.renderer(before: place) ?? place
+      },
       observer: tell)
     await exit.attach { await participant.leave() }
     readCommands(relay, exit) { tell($0) }
@@ -110,6 +116,15 @@ struct ConnectCommand {
         console.show(.stats(await participant.statistics()))
       }
     }
+    let limit = ConnectOptions.timeout(arguments)
+    let taking = snapshot.map { snapshot in
+      Task {
+        await participant.untilEntered()
+        let result = await snapshot.take(within: limit)
+        await participant.leave()
+        return result
+      }
+    }
     defer {
       obeying.cancel()
       figures.cancel()
@@ -118,7 +133,8 @@ struct ConnectCommand {
     let outcome: Result<Void, any Error>
     do {
       try await participant.run()
-      outcome = .success(())
+      taking?.cancel()
+      outcome = await taking?.value ?? .success(())
     } catch {
       outcome = .failure(error)
     }

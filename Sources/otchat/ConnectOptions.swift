@@ -20,6 +20,8 @@ struct ConnectOptions {
   var rendering: Rendering
   var capabilities: TerminalCapabilities
   var state: CallState
+  /// A picture to be taken; nil: none.
+  var snapshot: Snapshot?
   /// Where JSON Lines go; nil: nowhere.
   var events: String?
 
@@ -28,6 +30,7 @@ struct ConnectOptions {
     publisher = try Self.publisher(arguments, environment: environment)
     participant = try Self.participant(arguments)
     events = arguments.text("events")
+    snapshot = try Self.snapshot(arguments, participant)
     capabilities = TerminalCapabilities(environment: environment)
     rendering = Self.rendering(arguments, capabilities, eventsOnOutput: events == "-")
     state = CallState(
@@ -131,6 +134,21 @@ struct ConnectOptions {
       throw Failure(.cannotWrite, "--record: \(error.message)", hint: error.hint)
     }
     return directory
+  }
+
+  private static func snapshot(
+    _ arguments: Arguments, _ participant: Participant.Options
+  ) throws -> Snapshot? {
+    guard let path = arguments.text("snapshot") else {
+      if arguments.isGiven("after") {
+        throw Failure(.usage, "--after says when the picture of --snapshot is taken, and there is none")
+      }
+      return nil
+    }
+    guard participant.subscribe != .none else {
+      throw Failure(.usage, "--snapshot takes a received picture, and --subscribe none receives none")
+    }
+    return try Snapshot(path: path, delay: .seconds(arguments.number("after") ?? 0))
   }
 
   private static func rendering(

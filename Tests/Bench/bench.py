@@ -20,6 +20,7 @@ OTCHAT = os.environ.get("OTCHAT", str(ROOT / ".build/release/otchat"))
 BENCH = os.environ.get("OTCHAT_BENCH", str(ROOT / ".build/release/bench"))
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--quick", action="store_true", help="fewer repeats")
+p.add_argument("--only", choices=("terminal",), help="one part alone")
 p.add_argument("--no-browser", action="store_true", help="without Chromium beside it")
 options = p.parse_args()
 REPEATS = 3 if options.quick else 7
@@ -129,6 +130,22 @@ def start_up():
     row("  slowest", max(times), None, "ms")
 
 
+def terminal():
+    """A call on a terminal: drawing beyond decoding, and what a terminal of 1 MB/s costs the media."""
+    import bench_terminal
+    with Server(OTCHAT) as server, tempfile.TemporaryDirectory() as folder:
+        none, fast, slow = bench_terminal.run(OTCHAT, server, connect, folder, SECONDS)
+    row("drawing 160x45 symbols in 24 bits, 30 pictures a second, CPU", 100 * (fast["cpu"] - none["cpu"]), 20, "%")
+    row("  a screen", fast["bytes"] / 1000, 300, "kB")
+    row("  pictures not drawn, of 100", 100 * max(0, 1 - fast["drawn"] / fast["decoded"]), 1, "")
+    row("at a terminal of 1 MB/s: screens a second", slow["drawn"], None, "")
+    row("  received pictures a second, less than without a terminal", none["decoded"] - slow["decoded"], 0.5, "")
+    for name in ("lost", "freezes", "dropped"):
+        row(f"  {name}, more than without a terminal", slow[name] - none[name], 0, "")
+    row("  jitter buffer, longer than without a terminal", slow["delay"] - none["delay"], 10, "ms")
+    row("  end-to-end latency, longer than without a terminal", slow["latency"] - none["latency"], 10, "ms")
+
+
 def browsers():
     """The same between two pages of one headless Chromium, from navigation to the first decoded frame."""
     import bench_chromium
@@ -139,10 +156,14 @@ def browsers():
 with tempfile.TemporaryDirectory() as home:
     os.environ |= {"XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home}
     os.chdir(home)
-    start_up()
-    memory()
-    costs()
-    if not options.no_browser:
-        browsers()
+    if options.only:
+        terminal()
+    else:
+        start_up()
+        memory()
+        costs()
+        terminal()
+        if not options.no_browser:
+            browsers()
 print(f"{failures} missed")
 sys.exit(min(failures, 1))

@@ -266,7 +266,7 @@ struct GraphicsRendererTests {
     painter.painter.invalidate()
     #expect(painter.paint(one, frames, new: []) == ["delete all", "draw 35@0,0"])
     #expect(painter.paint(screen([]), frames, new: []) == ["delete 35"])
-    #expect(String(decoding: painter.painter.farewell, as: UTF8.self) == KittyGraphics.deleteAll)
+    #expect(String(decoding: painter.painter.farewell, as: UTF8.self) == "\u{1B}\\\(KittyGraphics.deleteAll)")
   }
 
   @Test func sixelsArePaintedAgainWhereTheyWereWipedOut() {

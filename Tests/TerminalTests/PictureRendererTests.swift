@@ -30,10 +30,9 @@ struct PictureRendererTests {
     filter: PictureFilter = .none, columns: Int = 16, rows: Int = 6
   ) -> Screen {
     var screen = Screen(columns: columns, rows: rows)
-    PictureRenderer(style: style, colors: colors).draw(
-      frame, in: CellRectangle(column: 0, row: 0, columns: columns, rows: rows), cellAspect: 2,
-      filter: filter,
-      to: &screen)
+    let area = CellRectangle(column: 0, row: 0, columns: columns, rows: rows)
+    PictureRenderer(style: style, colors: colors)
+      .draw(frame, in: area, cellAspect: 2, filter: filter).put(on: &screen)
     return screen
   }
 
@@ -148,9 +147,8 @@ struct PictureRendererTests {
     let renderer = PictureRenderer(style: .symbols, colors: .trueColor)
     for (columns, rows) in [(1, 1), (80, 24), (3, 40), (40, 3), (7, 7), (0, 5), (80, 2)] {
       var screen = Screen(columns: 80, rows: 24)
-      renderer.draw(
-        halves(red, blue), in: CellRectangle(column: 0, row: 0, columns: columns, rows: rows), cellAspect: 2,
-        filter: .none, to: &screen)
+      let area = CellRectangle(column: 0, row: 0, columns: columns, rows: rows)
+      renderer.draw(halves(red, blue), in: area, cellAspect: 2, filter: .none).put(on: &screen)
       #expect(screen.cells.contains { $0 != .clear } == (columns > 0))
     }
   }

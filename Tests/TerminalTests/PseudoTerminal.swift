@@ -9,8 +9,11 @@ final class PseudoTerminal {
   private let process: pid_t
   private(set) var output = ""
   private var pending: [UInt8] = []
-  /// Whether the emulator reads and answers status requests.
+  /// Whether the emulator reads and answers questions.
   var isReading = true
+  /// What it is asked, and what it says.
+  var answers = ["\u{1B}[5n": "\u{1B}[0n"]
+  private var asked = ""
   private var exit: Int32?
   private let initial: termios
 
@@ -123,7 +126,13 @@ final class PseudoTerminal {
     let text = String(decoding: pending, as: UTF8.self)
     pending = []
     output += text
-    for _ in 0..<(text.components(separatedBy: "\u{1B}[5n").count - 1) { type("\u{1B}[0n") }
+    asked += text
+    for (question, answer) in answers {
+      for _ in 0..<asked.components(separatedBy: question).count - 1 { type(answer) }
+      asked = asked.replacing(question, with: "")
+    }
+    // A question may come in two pieces.
+    asked = String(asked.suffix(64))
     return isAtEnd
   }
 

@@ -174,6 +174,48 @@ def test_no_color_and_ascii(terminal):
     assert all(b < 128 for b in one.output)
 
 
+@pytest.mark.parametrize("how", ["render none", "dumb"])
+def test_without_pictures_everything_is_said(terminal, connect, how):
+    """For screen readers: lines, nothing that moves the cursor, and commands typed as lines."""
+    flags, environment = (["--render", "none"], {}) if how == "render none" else ([], {"TERM": "dumb"})
+    one = terminal("--name", "alice", *flags, **environment)
+    one.wait_for(rb"commands are typed as lines")
+    bob = connect("--name", "bob", "--video-source", "test", "--audio-source", "tone:880", "--audio-sink", "null")
+    one.wait_for(rb"bob is here", 30)
+    bob.command_line("mute-mic")
+    one.wait_for(rb"bob has muted the microphone", 30)
+    bob.command_line("mute-camera")
+    one.wait_for(rb"bob has switched video off", 30)
+    bob.command_line("say hello alice")
+    one.wait_for(rb"bob: hello alice", 30)
+    one.press("say hello bob\n")
+    assert "hello bob" in bob.event("signal", 30, type="chat", fromSelf=False)["data"]
+    one.press("mute-mic\n")
+    one.wait_for(rb"the microphone is muted", 30)
+    bob.command_line("quit")
+    one.wait_for(rb"bob has left", 30)
+    one.press("quit\n")
+    assert one.exit_code() == 0
+    assert b"\x1b" not in one.output
+
+
+def test_all_streams_stand_beside_each_other(terminal, connect):
+    one = terminal("--name", "alice", "--subscribe", "all", "--self-view", columns=120, rows=40)
+    for name in ("bob", "carol"):
+        connect("--name", name, "--video-source", "test", "--audio-source", "silence", "--audio-sink", "null",
+                "--subscribe", "none", "--resolution", "160x120")
+    one.wait_for(rb"alice \(you\)", 30)
+    one.wait_for(rb"carol", 30)
+    at = one.press("\t")
+    one.wait_for(rb"\xe2\x96\xb8", start=at)
+    at = one.press("\ti")
+    one.wait_for(rb"Statistics: ", start=at)
+    one.wait_for(rb"160x120", 30, start=at)
+    one.press("q")
+    assert one.exit_code() == 0
+    assert one.is_restored()
+
+
 def test_a_closed_pipe_ends_it_quietly(binary, home, server):
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f"timeout 20 {binary} connect --server {server.url} {' '.join(MEDIA)} --events - --stats 0.2 | head -1"],

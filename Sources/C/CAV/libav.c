@@ -35,6 +35,7 @@
   X(avcodec, int, avcodec_receive_frame, (AVCodecContext *a, AVFrame *b), (a, b)) \
   V(avcodec, avcodec_flush_buffers, (AVCodecContext *a), (a)) \
   V(avcodec, avcodec_free_context, (AVCodecContext **a), (a)) \
+  X(avcodec, const AVCodec *, avcodec_find_encoder, (enum AVCodecID a), (a)) \
   X(avcodec, AVPacket *, av_packet_alloc, (void), ()) \
   V(avcodec, av_packet_unref, (AVPacket *a), (a)) \
   V(avcodec, av_packet_free, (AVPacket **a), (a)) \
