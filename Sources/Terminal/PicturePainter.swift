@@ -24,7 +24,7 @@ struct PicturePainter {
     var capabilities = capabilities
     capabilities.colors = profile.colors
     symbols = PictureRenderer(style: profile.style, colors: profile.colors)
-    encoder = ScreenEncoder(capabilities: capabilities)
+    encoder = ScreenEncoder(capabilities: capabilities, hidesPictures: profile.style == .kitty)
     if profile.style.isGraphics {
       graphics = GraphicsRenderer(style: profile.style, registers: profile.colorRegisters)
     }

@@ -5,14 +5,19 @@
 /// cursor is placed anew, so one wrong guess never shifts the rest of a line.
 struct ScreenEncoder {
   private let capabilities: TerminalCapabilities
+  /// What black ground is drawn with.
+  private let black: CellColor
   private var shown: Screen?
   private var bytes: [UInt8] = []
   private var style = CellStyle.plain
   /// Where the terminal's cursor is for certain.
   private var position: (column: Int, row: Int)?
 
-  init(capabilities: TerminalCapabilities) {
+  /// - Parameter hidesPictures: whether pictures lie beneath the cells; then black ground is all but black, or
+  ///   a terminal that is black takes it for none.
+  init(capabilities: TerminalCapabilities, hidesPictures: Bool = false) {
     self.capabilities = capabilities
+    black = hidesPictures ? .rgb(0x0A0A0A) : .palette(0)
   }
 
   /// The next update draws everything: the terminal's content is not known any more.
@@ -161,6 +166,7 @@ struct ScreenEncoder {
   private mutating func setStyle(_ wanted: CellStyle) {
     var wanted = wanted
     if capabilities.colors == .none { (wanted.foreground, wanted.background) = (.standard, .standard) }
+    if wanted.background == .palette(0) { wanted.background = black }
     if wanted == style { return }
     append("\u{1B}[")
     if wanted.bold != style.bold || wanted.reversed != style.reversed {

@@ -301,6 +301,15 @@ struct GraphicsRendererTests {
     #expect(text[picture.upperBound...].contains("hi"))
   }
 
+  @Test func panelsHidePicturesBeneathThem() {
+    var screen = Screen(columns: 4, rows: 1)
+    screen.draw("a", column: 0, row: 0, style: CallState.panel)
+    var encoder = ScreenEncoder(
+      capabilities: TerminalCapabilities(colors: .trueColor, unicode: true), hidesPictures: true)
+    // A ground of the terminal's own colour would be none.
+    #expect(String(decoding: encoder.update(to: screen), as: UTF8.self).contains("48;2;10;10;10ma"))
+  }
+
   @Test func kittysPicturesAreBounded() {
     var graphics = GraphicsRenderer(style: .kitty, registers: nil)
     var encoder = ScreenEncoder(capabilities: TerminalCapabilities(colors: .trueColor, unicode: true))

@@ -49,13 +49,21 @@ def test_the_call_ends_before(binary, home, server, tmp_path):
     assert done.returncode == 75 and "before a picture was taken" in done.stderr
 
 
-def test_where_nothing_can_be_written(binary, home, server, connect, tmp_path):
+def test_where_nothing_can_be_written(binary, home, server, tmp_path):
     for path in ("/no/such/folder/x.png", str(tmp_path)):
         done = snapshot(binary, server, "--snapshot", path, timeout=20)
         assert done.returncode == 73 and path in done.stderr, done.stderr
+
+
+def test_the_folder_is_taken_away_before(binary, home, server, connect, tmp_path):
     connect(*MEDIA, "--subscribe", "none").event("publisherStreamCreated", 30)
-    done = snapshot(binary, server, "--snapshot", "/dev/full")
-    assert done.returncode == 73 and "No space left" in done.stderr
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    one = connect("--no-publish", "--snapshot", str(folder / "x.png"), "--after", "3")
+    one.event("firstVideoFrame", 30)
+    folder.rmdir()
+    assert one.exit_code(30) == 73
+    assert any("cannot write" in line and "gone/x.png" in line for line in one.errors)
 
 
 @pytest.mark.parametrize("flags", [("--after", "1"), ("--snapshot", "x.png", "--subscribe", "none")])
