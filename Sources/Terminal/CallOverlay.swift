@@ -60,11 +60,14 @@ extension CallState {
   ) {
     let names = lines.map { PrintableText.width(of: $0.name) }.max() ?? 0
     let values = lines.map { PrintableText.width(of: $0.value) }.max() ?? 0
-    let past = lines.map(\.history.count).max() ?? 0
-    let text = max(names + values + 4, PrintableText.width(of: title) + 4)
-    let sparkline = past > 0 ? min(CallHistory.limit, area.columns - text - 1) : 0
+    let figures = lines.filter { !$0.history.isEmpty }.map { PrintableText.width(of: $0.value) }.max()
+    // Beside the figures; what is longer than they are has no past. A third of the width leaves a picture.
+    let start = names + (figures ?? 0) + 4
+    let room = min(CallHistory.limit, area.columns / 3, area.columns - start - 1)
     // A few bars say nothing.
-    let columns = min(area.columns, sparkline >= 8 ? text + sparkline + 1 : text)
+    let sparkline = figures != nil && room >= 8 ? room : 0
+    let text = max(names + values + 4, PrintableText.width(of: title) + 4)
+    let columns = min(area.columns, sparkline > 0 ? max(text, start + sparkline + 1) : text)
     let rows = min(area.rows, lines.count + 2)
     let box = CellRectangle(
       column: centred ? (area.columns - columns) / 2 : 0, row: centred ? (area.rows - rows) / 2 : 0,
@@ -83,9 +86,9 @@ extension CallState {
       screen.draw(" \(line.name)", column: box.column, row: row, style: heading, limit: columns)
       let column = box.column + names + 2
       screen.draw(" \(line.value)", column: column, row: row, style: Self.panel, limit: columns - names - 3)
-      guard sparkline >= 8, !line.history.isEmpty else { continue }
+      guard sparkline > 0, !line.history.isEmpty else { continue }
       let bars = Sparkline.text(line.history, columns: sparkline, least: line.least)
-      screen.draw(bars, column: box.column + columns - sparkline - 1, row: row, style: Self.panel)
+      screen.draw(bars, column: box.column + start, row: row, style: Self.panel)
     }
   }
 

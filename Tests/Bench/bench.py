@@ -134,10 +134,12 @@ def terminal():
     """A call on a terminal: drawing beyond decoding, and what a terminal of 1 MB/s costs the media."""
     import bench_terminal
     with Server(OTCHAT) as server, tempfile.TemporaryDirectory() as folder:
-        none, fast, slow = bench_terminal.run(OTCHAT, server, connect, folder, SECONDS)
-    row("drawing 160x45 symbols in 24 bits, 30 pictures a second, CPU", 100 * (fast["cpu"] - none["cpu"]), 20, "%")
-    row("  a screen", fast["bytes"] / 1000, 300, "kB")
-    row("  pictures not drawn, of 100", 100 * max(0, 1 - fast["drawn"] / fast["decoded"]), 1, "")
+        found = bench_terminal.run(OTCHAT, server, connect, folder, SECONDS)
+    none, slow = found["none"], found["slow"]
+    for name, fast, bare in (("the test pattern", found["fast"], none), ("noise", found["noiseFast"], found["noiseNone"])):
+        row(f"drawing {name}, 160x45 symbols in 24 bits, 30 a second, CPU", 100 * (fast["cpu"] - bare["cpu"]), 20, "%")
+        row("  a screen", fast["bytes"] / 1000, 300, "kB")
+        row("  pictures not drawn, of 100", 100 * max(0, 1 - fast["drawn"] / fast["decoded"]), 1, "")
     row("at a terminal of 1 MB/s: screens a second", slow["drawn"], None, "")
     row("  received pictures a second, less than without a terminal", none["decoded"] - slow["decoded"], 0.5, "")
     for name in ("lost", "freezes", "dropped"):

@@ -122,8 +122,16 @@ def receive(binary, url, folder, name, seconds, rate=None, render="symbols"):
 
 
 def run(binary, server, publish, folder, seconds):
-    """Without pictures, on a fast terminal, on one of 1 MB/s."""
-    with publish(server, *SOURCE) as sender:
+    """The test pattern without pictures, on a fast terminal, on one of 1 MB/s; then noise, of which every cell changes in
+    every picture, without pictures and on a fast terminal."""
+    # With the second source comes what swap-camera swaps to.
+    with publish(server, *SOURCE, "--video-source", "noise") as sender:
         sender.event("publisherStreamCreated", 20)
-        return [receive(binary, server.url, folder, name, seconds, rate, render) for name, rate, render in (
-            ("none", None, "none"), ("fast", None, "symbols"), ("slow", 1_000_000, "symbols"))]
+        found = {}
+        for name, rate, render in (
+                ("none", None, "none"), ("fast", None, "symbols"), ("slow", 1_000_000, "symbols"),
+                ("noiseNone", None, "none"), ("noiseFast", None, "symbols")):
+            if name == "noiseNone":
+                sender.command_line("swap-camera")
+            found[name] = receive(binary, server.url, folder, name, seconds, rate, render)
+        return found

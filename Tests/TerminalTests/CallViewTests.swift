@@ -234,7 +234,7 @@ struct CallViewTests {
       _ = state.update(.statistics(CallStatistics(received: ["b": flow])), at: .zero + .seconds(second))
     }
     _ = state.update(.key(.character("i")), at: .zero)
-    let lines = state.view(columns: 120, rows: 12).text.split(separator: "\n")
+    let lines = state.view(columns: 180, rows: 12).text.split(separator: "\n")
     #expect(lines[2].hasSuffix("  990 kb/s ▄▄▄▄▄▄▄▄▄▄▅▅▅▅▅▅▅▅▅▅▅▅▆▆▆▆▆▆▆▆▆▆▆▆▆▇▇▇▇▇▇▇▇▇▇▇▇█████████████"))
     #expect(lines[3].hasSuffix("▁▁▁█"))
     // Who is not received any more leaves no figures behind.
