@@ -48,8 +48,9 @@ extension Program {
         let below = commands(below: path)
         if below.isEmpty || word.hasPrefix("-") || command(path) != nil { break }
         let candidates = below.filter { !$0.isHidden }.map { $0.path[path.count] }
-        throw .unknownCommand(
-          longer.joined(separator: " "), suggestion: Suggestion.nearest(to: word, among: candidates))
+        let suggestion =
+          path.isEmpty && word == "version" ? "--version" : Suggestion.nearest(to: word, among: candidates)
+        throw .unknownCommand(longer.joined(separator: " "), suggestion: suggestion)
       }
       path = longer
     }

@@ -80,6 +80,7 @@ package enum UsageError: Error, Equatable, Sendable {
       }
     case .missingValue(let flag, _, let next, _):
       next.map { "a value that begins with a dash is written \(flag)=\(printable($0))" }
+    case .unexpectedOperand("help", _, _): "did you mean '--help'?"
     default: nil
     }
   }

@@ -8,6 +8,8 @@ enum PeerOutput: Sendable {
   case candidate(PeerAddress, candidate: String, sdpMid: String?, sdpMLineIndex: Int)
   case iceStateChanged(
     PeerAddress, PeerConnection.ICEState, local: String?, remote: String?, PeerConnection.ICEReason?)
+  /// A TURN server cannot be used, and why.
+  case relayFailed(server: String, reason: String)
   /// A new path is needed.
   case pathLost(PeerAddress, PeerConnection.ICEReason)
   case connected(PeerAddress)

@@ -32,6 +32,16 @@ extension Session {
     return configuration
   }
 
+  /// Told once a server and reason, however many peer connections find it out.
+  func relayFailed(_ server: String, _ reason: String) {
+    guard toldRelays.count < Self.maximumToldRelays, toldRelays.insert("\(server) \(reason)").inserted else {
+      return
+    }
+    emit(.warning("the TURN server \(server) gives no relay address: \(reason)"))
+  }
+
+  private static let maximumToldRelays = 32
+
   // MARK: The publisher's end
 
   /// The path to a subscriber is lost: it gets a new offer, as soon as there is a way to send it.

@@ -20,6 +20,8 @@ struct Publication {
   /// Whose connections the peers belong to, as far as the server said.
   var subscribers: [PeerAddress: String] = [:]
   var hasSpeaker: Bool
+  /// The server has told everybody of it.
+  var isCreated = false
   /// What the server was last told of each channel. Its echo, which changes the stream, comes later than the
   /// next switch may.
   var announced: [String: Bool] = [:]
@@ -56,11 +58,29 @@ extension Session {
           ? .streamLimitExceeded : .publishRefused(status: status, reason: reason)
       }
       publications[streamID]?.iceServers = OpenTokProtocol.ICEServer.list(payload["content"]?["iceServers"])
+      watchCreation(of: streamID, within: configuration.timeout)
     } catch {
       removePublication(streamID)
       publisher.state.withLock { $0.streamID = nil }
       throw error
     }
+  }
+
+  /// A server that has taken a stream has to tell everybody of it, or nobody can receive it.
+  func watchCreation(of streamID: String, within limit: Duration) {
+    Task { [weak self] in
+      do { try await Task.sleep(for: limit) } catch { return }
+      await self?.creationTimedOut(streamID, limit)
+    }
+  }
+
+  private func creationTimedOut(_ streamID: String, _ limit: Duration) {
+    guard publications[streamID]?.isCreated == false, state == .connected else { return }
+    // What is on its way comes when signalling is back.
+    guard machine?.state == .connected else { return watchCreation(of: streamID, within: limit) }
+    removePublication(streamID)
+    post { $0.deleteStream(streamID) }
+    emit(.error(.timedOut(.publishing, seconds: limit.seconds)))
   }
 
   /// Ends a publication. Does nothing if there is none.
@@ -246,6 +266,7 @@ extension Session {
 
   func publicationCreated(_ stream: StreamInfo) {
     guard let publication = publications[stream.id] else { return }
+    publications[stream.id]?.isCreated = true
     emit(.publisherStreamCreated(Stream(stream)))
     // It may have been switched while the server was taking it.
     applySwitches(of: publication.publisher)
@@ -311,6 +332,7 @@ extension Session {
     case .failed(let peer, let error):
       forgetRestart(peer)
       emit(.error(.publisherFailed(error.openTokStage, to: subscriberName(peer), detail: error.text)))
+    case .relayFailed(let server, let reason): relayFailed(server, reason)
     case .fallback(let peer, let change): videoChanged(for: peer, PublisherVideoChange(change))
     case .connected(let peer):
       Log.info("session", "sending to \(subscriberName(peer) ?? "a subscriber"): ICE and DTLS are done")

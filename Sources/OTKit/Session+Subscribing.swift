@@ -345,6 +345,7 @@ extension Session {
       // Mostly it leaves, and signalling, which is slower, will say so.
       guard let id = peer.subscriberID else { return }
       watch(id, Self.leavingGrace, .dtls, "the other side ended the connection")
+    case .relayFailed(let server, let reason): relayFailed(server, reason)
     case .firstVideoFrame(let streamID):
       emit(.firstVideoFrame(streamID: streamID, sinceStart: sinceStart))
     case .firstAudioFrame(let streamID):

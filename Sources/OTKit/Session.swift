@@ -56,6 +56,8 @@ public actor Session {
   var timer: (deadline: Instant, task: Task<Void, Never>)?
   var ownConnection: ConnectionInfo?
   var addressObservation: AddressWatch.Observation?
+  /// TURN servers that cannot be used, as far as that has been told.
+  var toldRelays: Set<String> = []
 
   var publications: [String: Publication] = [:]
   var subscriptions: [String: Subscription] = [:]

@@ -115,6 +115,8 @@ final class SubscriberPeer {
       output(.candidate(address, candidate: candidate, sdpMid: mid, sdpMLineIndex: index))
     case .iceStateChanged(let state, let local, let remote, let reason):
       output(.iceStateChanged(address, state, local: local, remote: remote, reason))
+    case .relayFailed(let server, let reason):
+      output(.relayFailed(server: server, reason: reason))
     case .connected:
       output(.connected(address))
     case .failed(let error):

@@ -41,7 +41,6 @@ extension ICETransport {
   /// Such as `host 192.0.2.1:5000` or `relay [2001:db8::1]:5000`.
   nonisolated static func text(_ candidate: UnsafeMutablePointer<NiceCandidate>) -> String {
     var address = candidate.pointee.addr
-    let host = text(&address)
     let type =
       switch candidate.pointee.type {
       case NICE_CANDIDATE_TYPE_HOST: "host"
@@ -49,7 +48,13 @@ extension ICETransport {
       case NICE_CANDIDATE_TYPE_PEER_REFLEXIVE: "prflx"
       default: "relay"
       }
-    return "\(type) \(host.contains(":") ? "[\(host)]" : host):\(nice_address_get_port(&address))"
+    return "\(type) \(textWithPort(&address))"
+  }
+
+  /// Such as `192.0.2.1:5000` or `[2001:db8::1]:5000`.
+  nonisolated static func textWithPort(_ address: inout NiceAddress) -> String {
+    let host = text(&address)
+    return "\(host.contains(":") ? "[\(host)]" : host):\(nice_address_get_port(&address))"
   }
 
   /// Without its port.

@@ -39,6 +39,12 @@ package struct ICEServerURL: Hashable, Sendable {
     self.transport = transport
   }
 
+  /// Without anything that would be secret.
+  package var text: String {
+    let host = host.contains(":") ? "[\(host)]" : host
+    return "\(scheme):\(host):\(port)" + (scheme == .turn && transport == .tcp ? "?transport=tcp" : "")
+  }
+
   private static func hostAndPort(_ text: some StringProtocol) -> (String, UInt16?)? {
     let host: String
     let tail: String

@@ -21,6 +21,8 @@ final class ICETransport {
     /// A candidate of ours: `candidate:…`.
     case candidate(String)
     case gatheringComplete
+    /// A TURN server gives no relay address: which, and why.
+    case relayFailed(server: String, reason: String)
     case stateChanged(State)
     /// The path in use, each end as `type address:port`.
     case selectedPair(local: String, remote: String)
@@ -85,11 +87,19 @@ final class ICETransport {
   private let agent: UnsafeMutableRawPointer  // GObject, one reference is ours until `close`
   private let stream: UInt32
   private var tunnels: [TLSTunnel] = []
+  private var relays: [Relay] = []
+  private var relayCandidates = 0
   private var remoteCandidates = 0
   private var isGathering = false
   private var names = 0
   private var unresolved = 0
   private var remoteCandidatesEnded = false
+
+  /// A TURN server that libnice was told of.
+  private struct Relay {
+    var url: ICEServerURL
+    var server: PeerConnection.ICEServer
+  }
 
   /// To be used for each call of libnice: it may change what the loop has to wait for.
   private var niceAgent: OpaquePointer {
@@ -295,6 +305,7 @@ final class ICETransport {
       tunnels.append(tunnel)
       (host, port) = (isIPv6 ? "::1" : "127.0.0.1", tunnel.port)
     }
+    relays.append(Relay(url: url, server: server))
     nice_agent_set_relay_info(
       niceAgent, stream, Self.component, host, UInt32(port), server.username ?? "", server.credential ?? "",
       url.transport == .udp ? NICE_RELAY_TYPE_TURN_UDP : NICE_RELAY_TYPE_TURN_TCP)
@@ -323,7 +334,7 @@ final class ICETransport {
     connect("new-candidate-full", unsafeBitCast(onCandidate, to: GCallback.self), me)
 
     let onDone: @convention(c) (UnsafeMutableRawPointer?, UInt32, UnsafeMutableRawPointer?) -> Void
-    onDone = { _, _, me in ICETransport.with(me) { $0.report(.gatheringComplete) } }
+    onDone = { _, _, me in ICETransport.with(me) { $0.gatheringEnded() } }
     connect("candidate-gathering-done", unsafeBitCast(onDone, to: GCallback.self), me)
 
     let onPair:
@@ -395,7 +406,25 @@ final class ICETransport {
     report(.stateChanged(next))
   }
 
+  private func gatheringEnded() {
+    report(.gatheringComplete)
+    // A relay address for each of ours is what each server gives. libnice does not tell which server one is of.
+    guard relayCandidates < relays.count * max(1, gathered.count) else { return }
+    for relay in relays where RelayCheck.isDue(relay.url, at: MonotonicClock.now()) {
+      let check = RelayCheck(
+        url: relay.url, userName: relay.server.username ?? "", credential: relay.server.credential ?? "",
+        trust: configuration.relayTrust)
+      _ = MediaThread(name: "turn check") {
+        guard let reason = check.reason() else { return }
+        NetworkActor.perform { [weak self] in
+          self?.report(.relayFailed(server: check.url.text, reason: reason))
+        }
+      }
+    }
+  }
+
   private func found(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
+    if candidate.pointee.type == NICE_CANDIDATE_TYPE_RELAYED { relayCandidates += 1 }
     guard !configuration.relayOnly || candidate.pointee.type == NICE_CANDIDATE_TYPE_RELAYED,
       let text = nice_agent_generate_local_candidate_sdp(niceAgent, candidate)
     else { return }

@@ -228,6 +228,7 @@ extension PeerConnection {
     case .candidate(let candidate):
       emit(.localCandidate(candidate: candidate, sdpMid: candidateMid, sdpMLineIndex: candidateIndex))
     case .gatheringComplete: emit(.gatheringComplete)
+    case .relayFailed(let server, let reason): emit(.relayFailed(server: server, reason: reason))
     case .selectedPair:
       if generation == ice?.generation, iceState == .connected || iceState == .completed {
         tell(iceState, nil)

@@ -36,8 +36,10 @@ package final class PeerConnection {
     package var usesTCP = false
     /// Candidates on the loopback interface even if there are other interfaces.
     package var includesLoopback = false
-    /// For each stage: the answer, ICE, DTLS, the first packet.
+    /// For each stage: ICE, DTLS (and the answer, where there has been a path before).
     package var limit = Duration.seconds(15)
+    /// For the first packet, once connected.
+    package var mediaLimit = Duration.seconds(15)
     /// Once connected: silence of the other side after which the path counts as lost. Every peer reports
     /// more often, even one that is muted (RFC 3550, 6.2).
     package var silenceLimit = Duration.seconds(7)
@@ -165,7 +167,11 @@ package final class PeerConnection {
   }
 
   /// See `RTPSession.setWithholdingVideo`.
-  package func setWithholdingVideo(_ withholding: Bool) { rtp?.setWithholdingVideo(withholding) }
+  package func setWithholdingVideo(_ withholding: Bool) {
+    let now = MonotonicClock.now()
+    rtp?.setWithholdingVideo(withholding, at: now)
+    pump(at: now)
+  }
 
   /// Nil while not connected.
   package var sendingConditions: SendingConditions? { phase == .connected ? rtp?.sendingConditions : nil }
@@ -263,7 +269,7 @@ package final class PeerConnection {
     case .connected(let association):
       self.association = association
       phase = .connected
-      wait(for: .mediaTimedOut(after: configuration.limit))
+      wait(for: .mediaTimedOut(after: configuration.mediaLimit), within: configuration.mediaLimit)
       watchTimer?.set(MonotonicClock.now() + .seconds(1))
       emit(.connected(association))
       // Whatever the encoder made before could not be sent.
@@ -310,10 +316,10 @@ package final class PeerConnection {
 
   // MARK: Limits
 
-  /// Allows `configuration.limit` from now until the next call; nil: nothing is waited for.
-  func wait(for expiry: PeerError?) {
+  /// Allows so long (nil: `configuration.limit`) from now until the next call; nil: nothing is waited for.
+  func wait(for expiry: PeerError?, within limit: Duration? = nil) {
     self.expiry = expiry
-    limitTimer?.set(expiry == nil ? nil : MonotonicClock.now() + configuration.limit)
+    limitTimer?.set(expiry == nil ? nil : MonotonicClock.now() + (limit ?? configuration.limit))
   }
 
   private func expire() {

@@ -5,6 +5,8 @@ package enum PeerEvent: Sendable {
   /// For the other side, by signalling: `candidate:…`.
   case localCandidate(candidate: String, sdpMid: String?, sdpMLineIndex: Int)
   case gatheringComplete
+  /// A TURN server (`turn:host:port`) gives no relay address, and why.
+  case relayFailed(server: String, reason: String)
   /// The path's state; each end as `type address:port` once there is one; why, if there is something to say.
   /// `disconnected` comes again when a restart was in vain, until `interruptionLimit` has passed;
   /// `checking` again when one begins.

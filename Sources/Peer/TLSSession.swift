@@ -14,17 +14,17 @@ struct TLSSession: ~Copyable {
     SSL_CTX_free(context)
   }
 
-  /// Nil, and said in the log, if the handshake fails or the certificate is not `host`'s.
-  init?(_ descriptor: Int32, to host: String, trust: RelayTrust) {
+  /// - Throws: if the handshake fails or the certificate is not `host`'s.
+  init(_ descriptor: Int32, to host: String, trust: RelayTrust) throws(BlockingSocket.Failure) {
     ERR_clear_error()
-    guard let context = SSL_CTX_new(TLS_client_method()) else { return nil }
+    guard let context = SSL_CTX_new(TLS_client_method()) else { throw .init(text: "OpenSSL: SSL_CTX_new") }
     _ = otchat_SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION)
     SSL_CTX_set_default_verify_paths(context)
     if let file = trust.certificateFile { SSL_CTX_load_verify_locations(context, file, nil) }
     SSL_CTX_set_verify(context, trust.insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nil)
     guard let ssl = SSL_new(context) else {
       SSL_CTX_free(context)
-      return nil
+      throw .init(text: "OpenSSL: SSL_new")
     }
     let isAddress = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1
     if !isAddress {
@@ -39,10 +39,9 @@ struct TLSSession: ~Copyable {
         result == X509_V_OK
         ? PeerError.openSSLReason() ?? "no answer"
         : X509_verify_cert_error_string(Int(result)).map { String(cString: $0) } ?? "certificate \(result)"
-      Log.info("ice", "turns: \(host): \(reason)")
       SSL_free(ssl)
       SSL_CTX_free(context)
-      return nil
+      throw .init(text: "TLS: \(reason)")
     }
     self.context = context
     self.ssl = ssl

@@ -112,18 +112,18 @@ final class TLSTunnel: Sendable {
   }
 
   private static func serve(_ local: Int32, _ destination: Destination) {
-    // OpenSSL writes with write(2).
-    var pipe = sigset_t()
-    sigemptyset(&pipe)
-    sigaddset(&pipe, SIGPIPE)
-    pthread_sigmask(SIG_BLOCK, &pipe, nil)
-    guard let remote = connect(destination) else {
-      return Log.info("ice", "turns: \(destination.host):\(destination.port) cannot be reached")
+    BlockingSocket.blockBrokenPipes()
+    do throws(BlockingSocket.Failure) {
+      let remote = try BlockingSocket(
+        to: destination.host, port: destination.port, isStream: true, limit: openingLimit)
+      let session = try TLSSession(remote.descriptor, to: destination.host, trust: destination.trust)
+      for descriptor in [local, remote.descriptor] {
+        BlockingSocket.setLimits(descriptor, seconds: stallLimit)
+      }
+      carry(local, remote.descriptor, session)
+    } catch {
+      Log.info("ice", "turns: \(destination.host): \(error.text)")
     }
-    defer { close(remote) }
-    guard let session = TLSSession(remote, to: destination.host, trust: destination.trust) else { return }
-    for descriptor in [local, remote] { setLimits(descriptor, seconds: stallLimit) }
-    carry(local, remote, session)
   }
 
   private static func carry(_ local: Int32, _ remote: Int32, _ session: borrowing TLSSession) {
@@ -151,38 +151,5 @@ final class TLSTunnel: Sendable {
         }
       }
     }
-  }
-
-  // MARK: The server's side
-
-  /// Blocks: for threads of our own.
-  private static func connect(_ destination: Destination) -> Int32? {
-    var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(destination.host, "\(destination.port)", &hints, &list) == 0 else { return nil }
-    defer { freeaddrinfo(list) }
-    var next = list
-    var tried = 0
-    while let entry = next?.pointee, tried < 4 {
-      next = entry.ai_next
-      tried += 1
-      let descriptor = socket(entry.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-      guard descriptor >= 0 else { continue }
-      // Holds for connect(2) too.
-      setLimits(descriptor, seconds: openingLimit)
-      if Glibc.connect(descriptor, entry.ai_addr, entry.ai_addrlen) == 0 { return descriptor }
-      close(descriptor)
-    }
-    return nil
-  }
-
-  private static func setLimits(_ descriptor: Int32, seconds: Int) {
-    var limit = timeval(tv_sec: seconds, tv_usec: 0)
-    let size = socklen_t(MemoryLayout<timeval>.size)
-    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, size)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, size)
-    var on: Int32 = 1
-    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 }

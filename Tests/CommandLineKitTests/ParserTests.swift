@@ -74,6 +74,9 @@ struct ParserTests {
     #expect(failure("key", "mkae") == .unknownCommand("key mkae", suggestion: "make"))
     #expect(failure() == .missingCommand(after: [], candidates: ["go", "key make", "key show", "later"]))
     #expect(failure("got") == .unknownCommand("got", suggestion: "go"))
+    #expect(failure("version") == .unknownCommand("version", suggestion: "--version"))
+    #expect(failure("version")?.hint == "did you mean '--version'?")
+    #expect(failure("go", "in", "help")?.hint == "did you mean '--help'?")
     #expect(failure("zzzz") == .unknownCommand("zzzz", suggestion: nil))
   }
 

@@ -114,6 +114,13 @@ import Testing
     #expect(await problem(api: server.url, relayOnly: true, id) == .noRelay)
   }
 
+  @Test func theServerSaysNothingOfTheSession() async throws {
+    let silent = try LocalServer { connection, _ in _ = connection.read(1) }
+    defer { silent.stop() }
+    #expect(
+      await problem(api: silent.url, timeout: .milliseconds(300)) == .timedOut(.sessionInfo, seconds: 0.3))
+  }
+
   @Test func theSocketsServerSaysNothing() async throws {
     let silent = try LocalServer { connection, _ in _ = connection.read(1) }
     defer { silent.stop() }

@@ -111,7 +111,7 @@ private final class Probe {
       subscribe?.push(frame)
     case .audio(let packet): receiver?.push(packet)
     case .audioMinimumDelay(let delay): receiver?.setMinimumDelay(delay)
-    case .gatheringComplete, .iceStateChanged, .remoteClosed: break
+    case .gatheringComplete, .relayFailed, .iceStateChanged, .remoteClosed: break
     }
   }
 

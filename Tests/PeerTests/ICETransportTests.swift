@@ -38,6 +38,7 @@ private final class Pair {
           end.candidates.append(candidate)
           if let text = passes(candidate) { add(text, to: other) }
         case .gatheringComplete: end.gatheringComplete = true
+        case .relayFailed: break
         case .stateChanged(let state): end.states.append(state)
         case .selectedPair(let local, let remote): end.pair = (local, remote)
         }

@@ -46,7 +46,7 @@ private final class Party {
     case .video(let frame): video.append(frame)
     case .audio(let packet): audio.append(packet)
     case .remoteClosed: isRemoteClosed = true
-    case .gatheringComplete, .targetBitrate, .packetLoss, .audioMinimumDelay: break
+    case .gatheringComplete, .relayFailed, .targetBitrate, .packetLoss, .audioMinimumDelay: break
     }
   }
 
@@ -58,11 +58,11 @@ private struct Call {
   let publisher: Party, subscriber: Party
 
   init(
-    limit: Duration = .seconds(30), trickles: Bool = true,
+    limit: Duration = .seconds(30), mediaLimit: Duration = .seconds(60), trickles: Bool = true,
     publisher change: (inout PeerConnection.Configuration) -> Void = { _ in }
   ) {
     publisher = Party(limit: limit, change)
-    subscriber = Party(limit: limit)
+    subscriber = Party(limit: limit) { $0.mediaLimit = mediaLimit }
     if trickles {
       publisher.other = subscriber
       subscriber.other = publisher
@@ -262,6 +262,16 @@ private func sound(_ number: Int) -> EncodedAudioFrame {
     #expect(unanswered.errors.first?.stage == .signalling)
     #expect(unreachable.publisher.errors == [.iceTimedOut(after: .milliseconds(100))])
     #expect(unreachable.subscriber.errors.first?.stage == .ice)
+  }
+
+  @Test func connectedWithoutAPacketIsToldAfterItsLimit() async throws {
+    let call = Call(mediaLimit: .milliseconds(200))
+    try call.negotiate()
+    try await eventually("told", state: { call.state }) { !call.subscriber.errors.isEmpty }
+    #expect(call.subscriber.errors == [.mediaTimedOut(after: .milliseconds(200))])
+    #expect(call.subscriber.errors.first?.stage == .media)
+    #expect(call.subscriber.connected.count == 1)
+    call.close()
   }
 
   @Test func callsInTheWrongOrderAreErrors() throws {

@@ -91,6 +91,19 @@ import Testing
     #expect(lipSync.audioDelay == 0 && asked < 12)
   }
 
+  @Test func soundWaitsForNoPicturesThatDoNotComeAnyMore() {
+    var lipSync = LipSync()
+    let isAsked = lipSync.update(sound, .init(transit: 0.12, neededDelay: 0.7), at: .zero)
+    #expect(isAsked && lipSync.audioDelay > 0.7)
+    let isLet = lipSync.picturesEnded()
+    let isLetAgain = lipSync.picturesEnded()
+    #expect(isLet && !isLetAgain && lipSync.audioDelay == 0)
+    // And afterwards for those there are.
+    _ = lipSync.update(
+      sound, .init(transit: 0.12, neededDelay: 0.1), at: Instant.zero + .seconds(20))
+    #expect(abs(lipSync.audioDelay - 0.12) < 1e-9)
+  }
+
   @Test func picturesGoWithTheSoundThatIsHeard() {
     var lipSync = LipSync()
     var sound = sound

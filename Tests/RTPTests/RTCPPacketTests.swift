@@ -26,6 +26,25 @@ import Testing
     1, 2, 3, 4, 0x40, 0xFF, 0xFF, 0xFD, 0, 1, 0, 5, 0, 0, 0, 7, 0x11, 0x22, 0x33, 0x44, 0, 1, 0, 0,
   ]
 
+  @Test func extendedReport() {
+    let vector: [UInt8] = [
+      0x80, 207, 0, 8, 0xAA, 0xBB, 0xCC, 0xDD,  //
+      4, 0, 0, 2, 0xE0, 0, 0, 1, 0x80, 0, 0, 0,  //
+      5, 0, 0, 3, 1, 2, 3, 4, 0, 1, 0x80, 0, 0, 0, 0x40, 0,
+    ]
+    let packet = RTCPPacket.extendedReport(
+      ExtendedReport(
+        ssrc: 0xAABB_CCDD, referenceTime: NTPTime(value: 0xE000_0001_8000_0000),
+        delays: [.init(ssrc: 0x0102_0304, lastReceiverReport: 0x0001_8000, delay: 0x4000)]))
+    #expect(parse(vector) == ([packet], true))
+    #expect(bytes(packet) == vector)
+    // Another block, here statistics, is passed over; one that points outside is malformed.
+    let other: [UInt8] = [0x80, 207, 0, 3, 0, 0, 0, 9, 6, 0, 0, 1, 1, 2, 3, 4]
+    #expect(parse(other) == ([.extendedReport(ExtendedReport(ssrc: 9))], true))
+    #expect(parse([0x80, 207, 0, 2, 0, 0, 0, 9, 6, 0, 0, 1]) == ([], false))
+    #expect(parse([0x80, 207, 0, 3, 0, 0, 0, 9, 4, 0, 0, 1, 1, 2, 3, 4]) == ([], false))
+  }
+
   @Test func senderReport() {
     let vector: [UInt8] =
       [
@@ -147,12 +166,12 @@ import Testing
   }
 
   @Test func compoundsSkipWhatIsUnknown() {
-    let xr: [UInt8] = [0x80, 207, 0, 2, 0, 0, 0, 1, 4, 0, 0, 0]
+    let reserved: [UInt8] = [0x80, 209, 0, 2, 0, 0, 0, 1, 4, 0, 0, 0]
     let app: [UInt8] = [0x80, 204, 0, 2, 0, 0, 0, 1, 0x6E, 0x61, 0x6D, 0x65]
     let pli: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2]
     let padded: [UInt8] = [0xA1, 203, 0, 2, 0, 0, 0, 9, 0, 0, 0, 4]
     #expect(
-      parse(xr + app + pli + padded)
+      parse(reserved + app + pli + padded)
         == ([.pictureLossIndication(sender: 1, media: 2), .goodbye(ssrcs: [9])], true))
   }
 

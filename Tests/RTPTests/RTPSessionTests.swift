@@ -492,4 +492,17 @@ import Testing
     #expect(packets.allSatisfy { $0.isRTCP })
     #expect(control(packets).flatMap { $0 }.contains(.goodbye(ssrcs: [0x2222])))
   }
+
+  /// A receiver sends no reports that could be answered: extended ones tell it the round-trip time.
+  @Test func bothSidesKnowTheRoundTripTimeThoughNothingIsLost() throws {
+    var conditions = SimulatedLink.Conditions()
+    conditions.delay = .milliseconds(60)
+    let call = SimulatedCall(conditions)
+    call.run(for: .seconds(8))
+    for session in [call.a, call.b] {
+      let time = try #require(session.statistics(at: call.now).currentRoundTripTime)
+      #expect((0.118...0.135).contains(time), "\(time)")
+    }
+    #expect(call.b.statistics(at: call.now).packetsMalformed == 0)
+  }
 }

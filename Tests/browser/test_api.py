@@ -296,3 +296,31 @@ async def test_stats_while_it_ends(room):
           return (await Promise.all(asked)).filter((outcome) => outcome !== 'answer' && outcome !== 1015);
         })()""")
         assert outcomes == [], outcomes
+
+
+async def test_pictures_for_lack_of_bandwidth(room):
+    """A publisher, here by hand, says that its picture goes and comes: the subscriber hears OpenTok's events."""
+    a, b = await page_of(room), await page_of(room)
+    await a.js("""connected(credentials).then(async (session) => {
+      window.session = session;
+      window.publisher = session.publish(OT.initPublisher(null, media()));
+      await event(publisher, 'streamCreated');
+    })""")
+    await b.js("""(async () => {
+      const session = await connected(credentials);
+      const stream = session.streams.where()[0] || (await event(session, 'streamCreated')).stream;
+      window.subscriber = await done((handler) => session.subscribe(stream, null, {}, handler));
+      note(subscriber, 'videoDisableWarning videoDisableWarningLifted videoDisabled videoEnabled');
+      note(session, 'streamPropertyChanged');
+    })()""")
+    await a.js("""(async () => {
+      const [{subscriberId}] = publisher._peers.values();
+      const [video] = [...publisher.stream._channels.values()].filter(({type}) => type === 'video');
+      const path = `stream/${publisher.stream.id}/subscriber/${subscriberId}/channel/${video.id}`;
+      for (const content of [{disableWarning: true}, {active: false}, {active: true}, {disableWarning: false}]) {
+        await session._request('update', path, {...content, activeReason: 'quality'});
+      }
+    })()""")
+    await b.until("log.includes('videoDisableWarningLifted')")
+    assert await b.js("log") == ["videoDisableWarning", "videoDisabled:quality", "videoEnabled:quality", "videoDisableWarningLifted"]
+    assert await b.js("subscriber.stream.hasVideo")

@@ -113,6 +113,14 @@ class Home:
     def unblock(self, *what):
         self.router.run("iptables", "-D", "FORWARD", *what, "-j", "DROP")
 
+    def limit(self, kilobits):
+        """So many a second come in, with a queue of 300 ms before them; None: as many as there are."""
+        if kilobits:
+            self.router.run("tc", "qdisc", "replace", "dev", "inner", "root", "tbf",
+                            "rate", f"{kilobits}kbit", "burst", "3000", "latency", "300ms")
+        else:
+            self.router.run("tc", "qdisc", "del", "dev", "inner", "root")
+
     def change_address(self):
         """Another address in place of the one there is, as after a move to another network."""
         old = self.address

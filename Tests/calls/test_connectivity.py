@@ -238,3 +238,56 @@ def test_ipv6_alone(internet, join6):
     alice, bob = join6(a, *ALICE), join6(b, *BOB)
     connected_in(alice, bob)
     assert all("[fd00:" in e["localCandidate"] for e in alice.all("iceStateChanged", state="completed"))
+
+
+def test_too_slow_for_a_picture(internet, join):
+    alice, bob = join(internet.home(), *ALICE, "--subscribe", "none"), join(b := internet.home(), *BOB, "--no-publish")
+    both_see(bob)
+    b.limit(100)
+    for one in (alice, bob):
+        one.event("videoDisableWarning", 30)
+    gone = [one.event("videoDisabled", 30, reason="quality") for one in (alice, bob)]
+    assert gone[0]["streamId"] == gone[1]["streamId"] and gone[0]["subscriberId"]
+    assert gone[1]["time"] - gone[0]["time"] < 2
+    # What was under way is over soon, and then there is sound alone, and all of it.
+    start = bob.stats(lambda s: s["time"] > gone[1]["time"] + 5, "the time after")
+    end = bob.stats(lambda s: s["time"] > start["time"] + 10, "ten seconds more", 30)
+    sound = {k: subscriber(end, "audio")[k] - subscriber(start, "audio")[k] for k in ("totalSamplesReceived", "concealedSamples")}
+    assert sound["totalSamplesReceived"] > 8 * 48000 and sound["concealedSamples"] < 0.05 * sound["totalSamplesReceived"]
+    assert subscriber(end, "video")["framesDecoded"] == subscriber(start, "video")["framesDecoded"]
+    assert abs(subscriber(end, "audio")["toneHz"] - 440) < 3
+    b.limit(None)
+    back = [one.event("videoEnabled", 60, reason="quality") for one in (alice, bob)]
+    promised(pictures_after(bob, back[1]["time"], 60), 5)
+    both_see(bob)
+    assert not alice.all("error") and not bob.all("error")
+
+
+def test_a_relay_that_cannot_be_used_is_named_with_the_reason(internet, join, tmp_path):
+    file, key = certificate(tmp_path, f"IP:{Internet.address}")
+    internet.turn(f"--cert={file}", f"--pkey={key}")
+    wrong = {
+        f"turn:u:p4ssw0rd@{Internet.address}:3478": "refuses the user name or password",
+        f"turn:u:p4ssw0rd@{Internet.address}:3479": "",
+        f"turn:u:p4ssw0rd@{Internet.address}:4444?transport=tcp": "refused",
+        f"turns:u:p4ssw0rd@{Internet.address}:5349": "certificate",
+    }
+    servers = [part for url in wrong for part in ("--ice-server", url)]
+    alice, bob = join(internet.home(), *ALICE, *servers), join(internet.home(), *BOB, "--no-publish")
+    both_see(bob)
+    for url, reason in wrong.items():
+        name = url.replace("u:p4ssw0rd@", "")
+        found = alice.wait_until(
+            lambda: next((e["message"] for e in alice.all("warning") if f" {name} " in e["message"]), None), name, 40)
+        assert reason in found
+    assert len(alice.all("warning")) == len(wrong)
+    assert "p4ssw0rd" not in "\n".join(alice.lines + alice.errors)
+
+
+def test_a_relay_that_can_be_used_is_no_warning(internet, join):
+    internet.turn()
+    servers = ("--ice-server", TURN, "--ice-server", TURN + "?transport=tcp")
+    alice, bob = join(internet.home(), *ALICE, *servers), join(internet.home(), *BOB, *servers)
+    both_see(alice, bob)
+    time.sleep(5)  # gathering and a check would have ended
+    assert not alice.all("warning") and not bob.all("warning")

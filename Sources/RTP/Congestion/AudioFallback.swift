@@ -15,8 +15,8 @@ package struct AudioFallback {
   static let (tooLittle, scarce, enough) = (150_000, 200_000, 230_000)
   /// Shares of lost packets, 0...1: from the first on no picture is worth sending, below the second it is.
   static let (tooLossy, whole) = (0.4, 0.2)
-  static let warnedAfter = Duration.seconds(2)
-  static let disabledAfter = Duration.seconds(4)
+  static let warnedAfter = Duration.milliseconds(1500)
+  static let disabledAfter = Duration.seconds(3)
   static let liftedAfter = Duration.seconds(3)
   /// At first; doubled each time the picture had to go again soon after it had come back.
   static let enabledAfter = Duration.seconds(2)

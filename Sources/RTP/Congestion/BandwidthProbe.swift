@@ -18,8 +18,10 @@ struct BandwidthProbe {
   /// How long the packets of a probe take, at least.
   static let duration = 0.015
   static let minimumPackets = 5
-  /// Of a packet on the mean, in octets; where sound is all that is left it need not wait for more.
-  static let packetSize = (normal: 400, withholding: 200)
+  /// Of a packet on the mean, in octets.
+  static let packetSize = 400
+  /// Of a packet where sound is all that is left: it need not wait for more.
+  static let paddingSize = 150
 
   private struct Cluster {
     /// Bits per second.
@@ -66,6 +68,16 @@ struct BandwidthProbe {
   private var lastCongestion: Instant?
   /// The last one was promising: it is worth going on.
   private var goesOn = false
+  /// How often what was found out was wrong.
+  private var failures = 0
+
+  /// What it found out was wrong: the next one waits longer.
+  mutating func doubt() {
+    failures = min(failures + 1, 2)
+    goesOn = false
+  }
+
+  mutating func trust() { failures = 0 }
 
   var isRunning: Bool { cluster != nil }
 
@@ -88,7 +100,7 @@ struct BandwidthProbe {
     let factor: Double
     if let lastProbe {
       guard let acknowledged, acknowledged > Self.leastUse * bitrate || goesOn || isWithholding,
-        goesOn || now - lastProbe >= Self.interval,
+        goesOn || now - lastProbe >= Self.interval * (1 << failures),
         lastCongestion.map({ now - $0 >= Self.pauseAfterCongestion }) ?? true
       else { return nil }
       factor = Self.factor

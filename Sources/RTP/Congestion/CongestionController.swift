@@ -154,6 +154,23 @@ struct CongestionController: ~Copyable {
     lossBased.begin(with: result)
   }
 
+  /// Much more will be sent from now on, of which probes have said that it can be. They may be wrong, and what
+  /// arrives will be taken for what can: so it begins with no more than this.
+  mutating func resume(with bitrate: Int, at now: Instant) {
+    delayBased.begin(with: min(delayBased.bitrate, Double(bitrate)))
+    lossBased.begin(with: min(lossBased.bitrate, Double(bitrate)))
+    updateTarget(at: now)
+  }
+
+  /// Bits per second that arrive; nil where nobody tells.
+  var acknowledged: Double? { hasFeedback ? delayBased.acknowledged : nil }
+  /// The delay grows.
+  var isQueueing: Bool { delayBased.usage == .over }
+
+  /// More was sent than arrived, though a probe had found room for it.
+  mutating func rehearsalFailed() { probe.doubt() }
+  mutating func forgetRehearsals() { probe.trust() }
+
   /// Whether the peer tells what becomes of the packets.
   var isAnswered: Bool { silences == 0 }
 

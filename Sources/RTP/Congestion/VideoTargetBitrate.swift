@@ -16,7 +16,8 @@ struct VideoTargetBitrate {
   private var windowStart: Instant?
   private var audioBytes = 0
   private var retransmittedBytes = 0
-  private var audioRate = 0.0
+  /// Bits per second, with overhead.
+  private(set) var audioRate = 0.0
   private var retransmissionRate = 0.0
   private var lastChange: Instant?
 

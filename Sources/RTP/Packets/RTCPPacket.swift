@@ -1,7 +1,7 @@
 import Base
 
-/// One packet of an RTCP compound (RFC 3550, 6; RFC 4585, 6.1). What we do not use (APP, XR, other
-/// feedback) is skipped by the reader.
+/// One packet of an RTCP compound (RFC 3550, 6; RFC 4585, 6.1). What we do not use (APP, other feedback)
+/// is skipped by the reader.
 package enum RTCPPacket: Equatable, Sendable {
   case senderReport(SenderReport)
   case receiverReport(ReceiverReport)
@@ -13,6 +13,7 @@ package enum RTCPPacket: Equatable, Sendable {
   case fullIntraRequest(FullIntraRequest)
   case receiverEstimatedMaximumBitrate(ReceiverEstimatedMaximumBitrate)
   case transportFeedback(TransportFeedback)
+  case extendedReport(ExtendedReport)
 
   enum PayloadType {
     static let senderReport: UInt8 = 200
@@ -78,6 +79,8 @@ package enum RTCPPacket: Equatable, Sendable {
       Outcome(FullIntraRequest(parsing: &reader).map { .fullIntraRequest($0) })
     case (PayloadType.payloadSpecificFeedback, ReceiverEstimatedMaximumBitrate.format):
       ReceiverEstimatedMaximumBitrate.outcome(&reader)
+    case (ExtendedReport.payloadType, _):
+      Outcome(ExtendedReport(parsing: &reader).map { .extendedReport($0) })
     default: .unknown
     }
   }
@@ -115,6 +118,7 @@ package enum RTCPPacket: Equatable, Sendable {
     case .fullIntraRequest(let request): request.write(to: &writer)
     case .receiverEstimatedMaximumBitrate(let estimate): estimate.write(to: &writer)
     case .transportFeedback(let feedback): feedback.write(to: &writer)
+    case .extendedReport(let report): report.write(to: &writer)
     }
   }
 

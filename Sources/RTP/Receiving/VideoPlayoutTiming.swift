@@ -18,6 +18,8 @@ struct VideoPlayoutTiming: ~Copyable {
   private var windowStart = Instant.zero
   private var current = 0.0
   private var lastUpdate: Instant?
+  /// After so long without pictures the network is not the one it was.
+  private static let memory = Duration.seconds(5)
 
   /// The delay asked for by lip sync, in seconds.
   var synchronizationDelay = 0.0
@@ -34,6 +36,7 @@ struct VideoPlayoutTiming: ~Copyable {
 
   mutating func frameArrived(timestamp: Int64, at arrival: Instant) {
     if let firstTimestamp, (timestamp &- firstTimestamp).magnitude > 1 << 40 { self = VideoPlayoutTiming() }
+    if let lastUpdate, arrival - lastUpdate > Self.memory { forget() }
     let first = firstTimestamp ?? timestamp
     firstTimestamp = first
     let offset = arrival.seconds - Double(timestamp &- first) / 90_000
@@ -53,6 +56,13 @@ struct VideoPlayoutTiming: ~Copyable {
     lastUpdate = arrival
     let speed = Self.decay.least + Self.decay.proportional * max(0, current - wanted)
     current = max(wanted, current - speed * min(elapsed, 1))
+  }
+
+  private mutating func forget() {
+    histogram.removeAll()
+    minimum = (.infinity, .infinity)
+    current = 0
+    lastUpdate = nil
   }
 
   /// When a frame that took the fastest way would have been here.

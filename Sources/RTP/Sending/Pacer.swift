@@ -12,6 +12,8 @@ struct Pacer: ~Copyable {
     var isRetransmission = false
     /// Sent only to see how it arrives.
     var isProbe = false
+    /// No packet of the history, but so many octets of nothing.
+    var isPadding = false
   }
 
   enum Priority {

@@ -215,6 +215,26 @@ final class SendStream {
 
   // MARK: Packets out of the history
 
+  /// The largest number of octets of padding in a packet (RFC 3550, 5.1).
+  static let maximumPadding = 255
+
+  /// Writes a packet of padding alone, as RTX of nothing, which the other side counts and drops.
+  func writePadding(_ size: Int, to memory: UnsafeMutableRawBufferPointer) -> Int? {
+    guard let rtxHeader, (1...Self.maximumPadding).contains(size) else { return nil }
+    var writer = ByteWriter(memory)
+    rtxHeader.write(
+      to: &writer, marker: false, sequenceNumber: nextRTXSequenceNumber,
+      timestamp: lastCapture?.timestamp ?? timestampOffset, padding: true)
+    writer.zeros(size - 1)
+    writer.uint8(UInt8(size))
+    guard !writer.overflowed else { return nil }
+    nextRTXSequenceNumber &+= 1
+    statistics.packetsSent += 1
+    statistics.headerBytesSent += writer.count
+    statistics.retransmittedPacketsSent += 1
+    return writer.count
+  }
+
   /// Copies a packet out, as RTX if it is sent again and RTX was negotiated. Counts it.
   ///
   /// - Returns: its size, or nil if it has been forgotten.

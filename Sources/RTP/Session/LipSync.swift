@@ -71,6 +71,15 @@ struct LipSync {
     return ask(sound, for: time - sound.transit)
   }
 
+  /// There are no pictures any more that the sound could wait for.
+  ///
+  /// - Returns: whether `audioDelay` changed.
+  mutating func picturesEnded() -> Bool {
+    pictureTime = nil
+    defer { audioDelay = 0 }
+    return audioDelay != 0
+  }
+
   /// Pictures are shown with the sound that is heard, be it on its way to where it should be.
   private mutating func follow(_ sound: Sound, _ picture: Picture) {
     let heard = sound.transit + sound.delay - picture.transit

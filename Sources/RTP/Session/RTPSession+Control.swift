@@ -9,6 +9,7 @@ extension RTPSession {
   private static let maximumNACKs = 60
   /// The largest transport-wide feedback that is written, in octets.
   private static let feedbackRoom = 900
+  private static let maximumReferenceTimes = 4
 
   // MARK: Receiving
 
@@ -53,6 +54,7 @@ extension RTPSession {
         for stream in sendStreams where stream.configuration.kind == .audio {
           stream.redundancy.receive(feedback)
         }
+      case .extendedReport(let report): receive(report, at: now)
       }
     }
     applyTarget(at: now)
@@ -73,6 +75,19 @@ extension RTPSession {
         route.stream.senderClock.update(
           ntpTime: report.ntpTime, timestamp: report.rtpTimestamp, near: last)
       }
+    }
+  }
+
+  /// The round-trip time as one who sends nothing learns it, and what those are told by us.
+  private func receive(_ report: ExtendedReport, at now: Instant) {
+    if let time = report.referenceTime {
+      referenceTimes.removeAll { $0.ssrc == report.ssrc }
+      if referenceTimes.count == Self.maximumReferenceTimes { referenceTimes.removeFirst() }
+      referenceTimes.append((report.ssrc, time.middle, now))
+    }
+    for delay in report.delays where delay.ssrc == senderSSRC && delay.lastReceiverReport != 0 {
+      let units = ntpTime(at: now).middle &- delay.lastReceiverReport &- delay.delay
+      reportedRoundTripTime.add(.seconds(max(0, Double(Int32(bitPattern: units)) / 65536)))
     }
   }
 
@@ -191,6 +206,15 @@ extension RTPSession {
     }
     if !hasReport { ReceiverReport(ssrc: senderSSRC, blocks: blocks).write(to: &writer) }
     writeSourceDescription(to: &writer)
+    let delays = referenceTimes.map { ssrc, time, arrival in
+      ExtendedReport.Delay(
+        ssrc: ssrc, lastReceiverReport: time,
+        delay: UInt32(clamping: Int((now - arrival).seconds * 65536, in: 0...Int(UInt32.max))))
+    }
+    referenceTimes = []
+    guard !hasReport || !delays.isEmpty else { return }
+    ExtendedReport(ssrc: senderSSRC, referenceTime: hasReport ? nil : ntpTime(at: now), delays: delays)
+      .write(to: &writer)
   }
 
   private func writeSourceDescription(to writer: inout ByteWriter) {

@@ -10,6 +10,7 @@ extension RTPSession {
     reports.start(at: now)
     pacer.enqueue(
       Pacer.Entry(stream: id, sequenceNumber: number, size: frame.bytes.count, enqueued: now), .audio)
+    rehearse(at: now)
   }
 
   /// Sends a picture, spread over time. If too much waits already it is dropped, and a key frame asked for.
@@ -31,26 +32,6 @@ extension RTPSession {
       let size = stream.history.packet(number)?.count ?? 0
       pacer.enqueue(Pacer.Entry(stream: id, sequenceNumber: number, size: size, enqueued: now), .video)
     }
-  }
-
-  /// Whether pictures are kept back, so that all there is of bandwidth is left to the sound. What waits is
-  /// given up and nothing is sent again; from time to time a few packets find out whether there is room. The
-  /// first picture afterwards has to be a key frame.
-  package func setWithholdingVideo(_ withholding: Bool) {
-    isWithholdingVideo = withholding
-    guard withholding else { return }
-    for stream in sendStreams where stream.configuration.kind == .video { pacer.removeAll(of: stream.id) }
-  }
-
-  /// What sending is up against just now.
-  package var sendingConditions: SendingConditions {
-    let video = sendStreams.first { $0.configuration.kind == .video }
-    return SendingConditions(
-      availableBitrate: congestion.target, loss: congestion.loss, isAnswered: congestion.isAnswered,
-      canProbe: video?.configuration.transportCC == true && video?.rtxHeader != nil
-        && congestion.loss < BandwidthProbe.maximumLoss,
-      videoTarget: videoTarget.bitrate,
-      videoBytesSent: video.map { $0.statistics.bytesSent - $0.statistics.retransmittedBytesSent } ?? 0)
   }
 
   /// Hands over every packet that may leave now, unprotected. The pointer is valid during the call of
@@ -77,8 +58,9 @@ extension RTPSession {
   private func write(_ entry: Pacer.Entry, of stream: SendStream, isProbe: Bool, at now: Instant) -> Int? {
     let memory = UnsafeMutableRawBufferPointer(rebasing: scratch[0..<scratch.count - Self.tailroom])
     guard
-      let count = stream.copy(
-        entry.sequenceNumber, isRetransmission: entry.isRetransmission, to: memory, at: now)
+      let count = entry.isPadding
+        ? stream.writePadding(entry.size, to: memory)
+        : stream.copy(entry.sequenceNumber, isRetransmission: entry.isRetransmission, to: memory, at: now)
     else { return nil }
     stream.statistics.totalPacketSendDelay += (now - entry.enqueued).seconds
     videoTarget.packetSent(
@@ -135,14 +117,19 @@ extension RTPSession {
 
   private static let considerableLoss = 0.03
   private static let considerableQueue = Duration.milliseconds(100)
+  /// So long the key frame with which pictures come back, which is large, is sent at the pace of the others.
+  private static let resumption = Duration.seconds(2)
 
   /// Tells pacer and encoders what congestion control decided.
   func applyTarget(at now: Instant) {
     // While a queue drains, what the encoder makes too much waits here, and sound need not wait behind it.
-    pacer.rate = congestion.target * (congestion.isYielding(at: now) ? 6 : 12) / 5
+    let isResuming = resumed.map { now - $0 < Self.resumption } ?? false
+    pacer.rate =
+      isResuming ? congestion.target : congestion.target * (congestion.isYielding(at: now) ? 6 : 12) / 5
     repairDelay.update(loss: congestion.loss, roundTripTime: roundTripTime.estimate, at: now)
     tellEncoders(at: now)
     startProbe(at: now)
+    rehearse(at: now)
   }
 
   /// A picture may wait so long for others before it.
@@ -167,6 +154,7 @@ extension RTPSession {
       let stream = sendStreams.first(where: { $0.configuration.transportCC && $0.rtxHeader != nil }),
       let rate = congestion.nextProbe(isWithholding: isWithholdingVideo, at: now)
     else { return }
+    if isWithholdingVideo { return probeWithPadding(of: stream, rate: rate, at: now) }
     var recent: [Pacer.Entry] = []
     var number = stream.nextSequenceNumber - 1
     while recent.count < 30, number > stream.nextSequenceNumber - 60,
@@ -180,11 +168,10 @@ extension RTPSession {
       }
       number -= 1
     }
-    recent.sort { isWithholdingVideo ? $0.size < $1.size : $0.size > $1.size }
-    let packetSize =
-      isWithholdingVideo ? BandwidthProbe.packetSize.withholding : BandwidthProbe.packetSize.normal
+    recent.sort { $0.size > $1.size }
     let needed = max(
-      Int(Double(rate) / 8 * BandwidthProbe.duration), BandwidthProbe.minimumPackets * packetSize)
+      Int(Double(rate) / 8 * BandwidthProbe.duration),
+      BandwidthProbe.minimumPackets * BandwidthProbe.packetSize)
     var entries: [Pacer.Entry] = []
     var size = 0
     while !recent.isEmpty, size < needed || entries.count < BandwidthProbe.minimumPackets, entries.count < 60

@@ -25,11 +25,14 @@ extension RTPSession {
     result.outbound = sendStreams.map(\.statistics)
     result.remoteInbound = sendStreams.compactMap(\.remote)
     result.availableOutgoingBitrate = congestion.target
-    result.currentRoundTripTime = roundTripTime.smoothed?.seconds
+    result.currentRoundTripTime = (reportedRoundTripTime.smoothed ?? roundTripTime.smoothed)?.seconds
     result.packetsMalformed = packetsMalformed
     result.packetsUnknown = packetsUnknown
     return result
   }
+
+  /// After so long without pictures (a camera that is off sends one a second) the sound waits for none.
+  private static let pictureSilence = Duration.milliseconds(2500)
 
   /// The sound that a stream plays now, for lip sync.
   package func updateAudioPlayout(_ id: StreamID, _ playout: AudioPlayoutPosition) {
@@ -41,6 +44,11 @@ extension RTPSession {
       transit: playout.at.seconds - captured - delay, delay: delay,
       neededDelay: playout.neededDelay.seconds)
     for stream in receiveStreams {
+      guard stream.video != nil else { continue }
+      if let arrival = stream.lastPacket, playout.at - arrival > Self.pictureSilence {
+        if lipSync.picturesEnded() { events.append(.audioMinimumDelay(id, .zero)) }
+        continue
+      }
       guard let video = stream.video, let last = stream.timestamps.last,
         let arrival = video.timing.idealArrival(timestamp: last),
         let taken = stream.senderClock.captureTime(of: last, clockRate: 90_000)

@@ -50,9 +50,16 @@ package final class RTPSession {
   var reports = ReportSchedule()
   var goodbyes: [UInt32] = []
   var roundTripTime = RoundTripTime()
+  /// As extended reports have it: known on a side that sends nothing, too, also while nothing is lost.
+  var reportedRoundTripTime = RoundTripTime()
+  /// Of peers, that they are to be told the age of.
+  var referenceTimes: [(ssrc: UInt32, time: UInt32, arrival: Instant)] = []
   var packetsMalformed = 0
   var packetsUnknown = 0
   var isWithholdingVideo = false
+  var rehearsal = Rehearsal()
+  /// When pictures were last let through again.
+  var resumed: Instant?
   private(set) var isClosed = false
   private var nextStream = 0
   let scratch: UnsafeMutableRawBufferPointer
