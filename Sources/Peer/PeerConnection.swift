@@ -174,7 +174,9 @@ package final class PeerConnection {
   }
 
   /// Nil while not connected.
-  package var sendingConditions: SendingConditions? { phase == .connected ? rtp?.sendingConditions : nil }
+  package var sendingConditions: SendingConditions? {
+    phase == .connected ? rtp?.sendingConditions(at: MonotonicClock.now()) : nil
+  }
 
   /// Asks for a key frame of the video we receive, until one comes.
   package func requestKeyFrame() {

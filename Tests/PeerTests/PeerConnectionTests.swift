@@ -61,7 +61,10 @@ private struct Call {
     limit: Duration = .seconds(30), mediaLimit: Duration = .seconds(60), trickles: Bool = true,
     publisher change: (inout PeerConnection.Configuration) -> Void = { _ in }
   ) {
-    publisher = Party(limit: limit, change)
+    publisher = Party(limit: limit) {
+      $0.mediaLimit = mediaLimit
+      change(&$0)
+    }
     subscriber = Party(limit: limit) { $0.mediaLimit = mediaLimit }
     if trickles {
       publisher.other = subscriber

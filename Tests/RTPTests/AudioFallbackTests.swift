@@ -15,7 +15,7 @@ import Testing
     /// - Parameter use: share of what is left for the picture that it takes.
     mutating func run(
       _ seconds: Double, available: Int, loss: Double = 0, use: Double = 1, answered: Bool = true,
-      canProbe: Bool = true
+      canProbe: Bool = true, held: Bool = false
     ) {
       let videoTarget = max(30_000, available - 70_000)
       for _ in 0..<Int(seconds * 2) {
@@ -24,7 +24,7 @@ import Testing
         let change = fallback.update(
           SendingConditions(
             availableBitrate: available, loss: loss, isAnswered: answered, canProbe: canProbe,
-            videoTarget: videoTarget, videoBytesSent: videoBytes), at: now)
+            isHeld: held, videoTarget: videoTarget, videoBytesSent: videoBytes), at: now)
         if let change {
           changes.append("\(change.rawValue) \((now - Instant(nanoseconds: 1_000_000_000)).seconds)")
         }
@@ -72,6 +72,12 @@ import Testing
     var run = Run()
     run.run(60, available: 100_000, use: 0.1)
     #expect(run.changes == [])
+  }
+
+  @Test func picturesThatMustWaitAreLimitedThoughFewAreSent() {
+    var run = Run()
+    run.run(10, available: 100_000, use: 0.1, held: true)
+    #expect(run.changes == ["videoDisableWarning 2.0", "videoDisabled 3.5"])
   }
 
   @Test func whileNothingIsKnownNothingChanges() {
@@ -140,7 +146,7 @@ import Testing
     call.onStep = { call in
       guard call.now >= next else { return }
       next = call.now + .milliseconds(500)
-      guard let change = fallback.update(call.a.sendingConditions, at: call.now) else { return }
+      guard let change = fallback.update(call.a.sendingConditions(at: call.now), at: call.now) else { return }
       result.changes.append((change, call.elapsed))
       if change == .videoDisabled {
         call.a.setWithholdingVideo(true, at: call.now)

@@ -44,6 +44,8 @@ package struct AudioFallback {
   private var caution = 1
   /// What the picture took, over `window`.
   private var samples: [(bytes: Int, at: Instant)] = []
+  /// When pictures last had to wait.
+  private var lastHeld: Instant?
 
   package init() {}
 
@@ -102,6 +104,7 @@ package struct AudioFallback {
   private mutating func forget() {
     (poorSince, scarceSince, goodSince) = (nil, nil, nil)
     samples = []
+    lastHeld = nil
   }
 
   /// Whether it is the network that keeps the picture small. An estimate that is low because little is sent,
@@ -109,6 +112,8 @@ package struct AudioFallback {
   private mutating func isLimited(_ conditions: SendingConditions, at now: Instant) -> Bool {
     samples.append((conditions.videoBytesSent, now))
     while samples.count > 1, now - samples[1].at >= Self.window { samples.removeFirst() }
+    if conditions.isHeld { lastHeld = now }
+    if let lastHeld, now - lastHeld < Self.window { return true }
     guard let first = samples.first, now > first.at else { return false }
     let rate = Double((conditions.videoBytesSent - first.bytes) * 8) / (now - first.at).seconds
     return rate >= Self.limited * Double(conditions.videoTarget)

@@ -133,7 +133,7 @@ extension RTPSession {
   }
 
   /// A picture may wait so long for others before it.
-  private static let patience = Duration.milliseconds(80)
+  static let patience = Duration.milliseconds(80)
 
   /// While pictures wait, new ones would be late before they leave.
   private func tellEncoders(at now: Instant) {

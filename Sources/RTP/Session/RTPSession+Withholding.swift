@@ -26,7 +26,7 @@ extension RTPSession {
   }
 
   /// What sending is up against just now.
-  package var sendingConditions: SendingConditions {
+  package func sendingConditions(at now: Instant) -> SendingConditions {
     let video = sendStreams.first { $0.configuration.kind == .video }
     var available = congestion.target
     // What a few packets found out is believed when as much has arrived.
@@ -37,6 +37,7 @@ extension RTPSession {
       availableBitrate: available, loss: congestion.loss, isAnswered: congestion.isAnswered,
       canProbe: video?.configuration.transportCC == true && video?.rtxHeader != nil
         && congestion.loss < BandwidthProbe.maximumLoss,
+      isHeld: pacer.heldUntil != nil || pacer.videoWait(at: now) > Self.patience,
       videoTarget: videoTarget.bitrate,
       videoBytesSent: video.map { $0.statistics.bytesSent - $0.statistics.retransmittedBytesSent } ?? 0)
   }

@@ -119,6 +119,8 @@ package struct SendingConditions: Sendable, Equatable {
   package var isAnswered: Bool
   /// Whether it can be found out what the path carries without sending pictures.
   package var canProbe: Bool
+  /// Pictures wait because too much is under way.
+  package var isHeld: Bool
   /// Bits per second that are left for pictures.
   package var videoTarget: Int
   /// Of pictures since the start, without retransmissions.
@@ -126,12 +128,13 @@ package struct SendingConditions: Sendable, Equatable {
 
   package init(
     availableBitrate: Int, loss: Double = 0, isAnswered: Bool = true, canProbe: Bool = true,
-    videoTarget: Int, videoBytesSent: Int
+    isHeld: Bool = false, videoTarget: Int, videoBytesSent: Int
   ) {
     self.availableBitrate = availableBitrate
     self.loss = loss
     self.isAnswered = isAnswered
     self.canProbe = canProbe
+    self.isHeld = isHeld
     self.videoTarget = videoTarget
     self.videoBytesSent = videoBytesSent
   }
