@@ -57,6 +57,8 @@ let modules: [Target] =
   + module(
     "SessionServer", ["Base", "OpenTokProtocol", "COpenSSL", "CWebSockets", "CLinux"],
     resources: [.embedInCode("Resources")])
+  + module(
+    "Archiver", ["Base", "RTP", "Codecs", "MediaIO", "OpenTokProtocol", "OTKit", "SessionServer"])
   + module("CommandLineKit", ["Base"])
   + module("Terminal", ["Base", "Codecs", "MediaIO", "CChafa", "CLinux"])
   + module(

@@ -1,4 +1,4 @@
-/// Letters of 5x7 dots for the test pattern, a row a byte, the leftmost dot is 16.
+/// Letters of 5x7 dots for the test pattern and for names, a row a byte, the leftmost dot is 16.
 enum PatternFont {
   static let width = 5
   static let height = 7
@@ -23,5 +23,41 @@ enum PatternFont {
     UInt8(ascii: "H"): [17, 17, 17, 31, 17, 17, 17],
     UInt8(ascii: "O"): [14, 17, 17, 17, 17, 17, 14],
     UInt8(ascii: "T"): [31, 4, 4, 4, 4, 4, 4],
+    UInt8(ascii: "B"): [30, 17, 17, 30, 17, 17, 30],
+    UInt8(ascii: "D"): [30, 17, 17, 17, 17, 17, 30],
+    UInt8(ascii: "E"): [31, 16, 16, 30, 16, 16, 31],
+    UInt8(ascii: "F"): [31, 16, 16, 30, 16, 16, 16],
+    UInt8(ascii: "G"): [14, 17, 16, 23, 17, 17, 15],
+    UInt8(ascii: "I"): [14, 4, 4, 4, 4, 4, 14],
+    UInt8(ascii: "J"): [7, 2, 2, 2, 2, 18, 12],
+    UInt8(ascii: "K"): [17, 18, 20, 24, 20, 18, 17],
+    UInt8(ascii: "L"): [16, 16, 16, 16, 16, 16, 31],
+    UInt8(ascii: "M"): [17, 27, 21, 21, 17, 17, 17],
+    UInt8(ascii: "N"): [17, 25, 21, 19, 17, 17, 17],
+    UInt8(ascii: "P"): [30, 17, 17, 30, 16, 16, 16],
+    UInt8(ascii: "Q"): [14, 17, 17, 17, 21, 18, 13],
+    UInt8(ascii: "R"): [30, 17, 17, 30, 20, 18, 17],
+    UInt8(ascii: "S"): [15, 16, 16, 14, 1, 1, 30],
+    UInt8(ascii: "U"): [17, 17, 17, 17, 17, 17, 14],
+    UInt8(ascii: "V"): [17, 17, 17, 17, 17, 10, 4],
+    UInt8(ascii: "W"): [17, 17, 17, 21, 21, 27, 17],
+    UInt8(ascii: "X"): [17, 17, 10, 4, 10, 17, 17],
+    UInt8(ascii: "Y"): [17, 17, 10, 4, 4, 4, 4],
+    UInt8(ascii: "Z"): [31, 1, 2, 4, 8, 16, 31],
+    UInt8(ascii: "-"): [0, 0, 0, 14, 0, 0, 0],
+    UInt8(ascii: "_"): [0, 0, 0, 0, 0, 0, 31],
+    UInt8(ascii: "@"): [14, 17, 23, 21, 23, 16, 14],
+    UInt8(ascii: "?"): [14, 17, 1, 2, 4, 0, 4],
   ]
+
+  /// A name in capitals, shortened; what there is no letter for becomes `?`.
+  static func text(_ name: String, longest: Int) -> [UInt8] {
+    name.prefix(longest).map { character in
+      if character.isWhitespace { return UInt8(ascii: " ") }
+      guard let code = character.uppercased().utf8.first, character.isASCII, glyphs[code] != nil else {
+        return UInt8(ascii: "?")
+      }
+      return code
+    }
+  }
 }

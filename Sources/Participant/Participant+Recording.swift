@@ -37,7 +37,7 @@ extension Participant {
 
   private func record(_ event: StreamRecorder.Event, of streamID: String, _ recorder: StreamRecorder) {
     switch event {
-    case .started(let path): emit(.recordingStarted(streamID: streamID, file: path))
+    case .started(let path, _): emit(.recordingStarted(streamID: streamID, file: path))
     case .failed(let error): emit(.warning("a recording ends here: \(error.message)"))
     case .finished(let summary):
       recorders.removeAll { $0.recorder === recorder }

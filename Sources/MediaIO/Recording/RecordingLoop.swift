@@ -119,8 +119,9 @@ struct RecordingLoop {
       videoSize: configuration.hasVideo ? size ?? Self.fallbackSize : nil)
     self.writer = writer
     origin = time
-    summary.start = Instant(nanoseconds: Int64(time * 1e9))
-    observer(.started(path: configuration.path))
+    let start = Instant(nanoseconds: Int64(time * 1e9))
+    summary.start = start
+    observer(.started(path: configuration.path, at: start))
     return writer
   }
 

@@ -77,12 +77,15 @@ struct RecordingQueue {
   }
 
   /// The earliest, if it belongs to a time before `limit`.
-  mutating func next(before limit: Instant) -> (media: Media, time: Double)? {
+  ///
+  /// - Parameter ahead: how much more of the sound is wanted.
+  mutating func next(before limit: Instant, soundAhead ahead: Duration = .zero) -> (
+    media: Media, time: Double
+  )? {
     let limit = audio.count + video.count > Self.capacity ? Double.infinity : limit.seconds
     let sound = audio.first.map { $0.time ?? timeline.time(.audio, of: $0.item.timestamp) }
     let picture = video.first.map { $0.time ?? timeline.time(.video, of: $0.item.timestamp) }
-    if let sound, sound <= picture ?? .infinity {
-      guard sound < limit else { return nil }
+    if let sound, sound < limit + ahead.seconds, sound <= picture ?? .infinity || picture ?? 0 >= limit {
       let entry = audio.removeFirst()
       if entry.time == nil { lastAudioTimestamp = entry.item.timestamp }
       return (.audio(entry.item), sound)

@@ -22,8 +22,8 @@ package final class StreamRecorder: EncodedMediaSink {
   }
 
   package enum Event: Sendable {
-    /// The file is there.
-    case started(path: String)
+    /// The file is there; when its time begins.
+    case started(path: String, at: Instant)
     /// What comes from now on is not recorded.
     case failed(SourceError)
     /// The last event.
