@@ -101,7 +101,7 @@ let package = Package(
     .executableTarget(
       name: "otchat",
       dependencies: [
-        "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "Participant", "Peer", "Scenario",
+        "Archiver", "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "Participant", "Peer", "Scenario",
         "SessionServer",
         "Terminal", "CLinux",
         "Codecs", "MediaIO",

@@ -106,7 +106,7 @@ actor ComposedOutput: ArchiveOutput {
     let working = workingPath(request)
     // It may have died right behind the renaming.
     guard access(working, F_OK) == 0 || access(target, F_OK) != 0 else {
-      return ArchiveFile(path: target, durationSeconds: try length(target), sizeBytes: fileSize(target))
+      return ArchiveFile(path: target, durationSeconds: try seconds(of: target), sizeBytes: fileSize(target))
     }
     let partial = target + ".partial"
     let length: Duration
@@ -122,7 +122,7 @@ actor ComposedOutput: ArchiveOutput {
       path: target, durationSeconds: (duration ?? length).seconds, sizeBytes: fileSize(target))
   }
 
-  private static func length(_ path: String) throws(ArchiveError) -> Double {
+  private static func seconds(of path: String) throws(ArchiveError) -> Double {
     do throws(SourceError) {
       return try MediaRemuxer.length(path).seconds
     } catch {

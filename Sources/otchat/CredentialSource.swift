@@ -1,3 +1,4 @@
+import Archiver
 import Base
 import CommandLineKit
 import Foundation
@@ -92,6 +93,7 @@ struct CredentialSource {
     if await isOtchat(standard) { return try await fetch(from: standard, arguments) }
     var configuration = SessionServer.Configuration()
     configuration.port = standardPort
+    configuration.recorders = .standard
     let server: SessionServer
     var warning: String?
     do {

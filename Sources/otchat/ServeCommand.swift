@@ -1,3 +1,4 @@
+import Archiver
 import Base
 import CommandLineKit
 import Foundation
@@ -69,6 +70,7 @@ struct ServeCommand {
     configuration.isOpen = arguments.boolean("open")
     // Absolute, since --daemon changes the directory.
     configuration.archiveDirectory = arguments.text("archive-dir").map { URL(filePath: $0).path }
+    configuration.recorders = .standard
     configuration.turnURLs = arguments.text("turn-url").map { [$0] } ?? []
     configuration.turnSecret = arguments.text("turn-secret")
     return configuration

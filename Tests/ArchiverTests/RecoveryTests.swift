@@ -77,8 +77,12 @@ import Testing
     let isOver = Lock(false)
     let composer = Composer(
       .init(path: directory + "/recording.mp4", size: VideoSize(width: 320, height: 240))
-    ) { Issue.record("\($0)") } ended: { _ in isOver.withLock { $0 = true } }
-    try await eventually("it has begun") { fileSize(directory + "/recording.mp4") > 5_000 }
+    ) {
+      Issue.record("\($0)")
+    } ended: { _ in
+      isOver.withLock { $0 = true }
+    }
+    try await eventually("it has begun") { fileSize(directory + "/recording.mp4") > 3_000 }
     composer.stop()
     try await eventually("it has ended") { isOver.withLock { $0 } }
     truncate(directory + "/recording.mp4", off_t(fileSize(directory + "/recording.mp4") - 100))

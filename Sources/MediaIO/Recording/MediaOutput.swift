@@ -13,7 +13,7 @@ final class MediaOutput {
     if let reason = MediaLibrary.fault { throw .libraryMissing(reason: reason) }
     self.path = path
     var context: UnsafeMutablePointer<AVFormatContext>?
-    let status = avformat_alloc_output_context2(&context, nil, name, nil)
+    let status = avformat_alloc_output_context2(&context, nil, name, "file:" + path)
     guard status >= 0, let context else {
       throw .cannotWrite(path: path, reason: MediaLibrary.text(of: status))
     }

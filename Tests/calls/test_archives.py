@@ -1,0 +1,143 @@
+"""Archives of a real session: composed and of single streams at once, checked by other people's tools."""
+import json
+import os
+import statistics
+import time
+import urllib.request
+import zipfile
+
+import numpy
+import pytest
+
+import recordings
+from otchat import Server, Timeout
+
+
+@pytest.fixture
+def server(binary, home):
+    with Server(binary, "--archive-dir", "archives") as running:
+        yield running
+
+
+def post(server, path, body=None):
+    request = urllib.request.Request(server.url + path, json.dumps(body or {}).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)
+
+
+def finished(server, archive, seconds=40):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = server.get(f"/archive/{archive}")
+        if found["status"] in ("available", "failed"):
+            return found
+        time.sleep(0.2)
+    raise Timeout(f"archive {archive}: {found}")
+
+
+def download(server, archive, path):
+    with urllib.request.urlopen(archive["url"], timeout=10) as answer, open(path, "wb") as file:
+        file.write(answer.read())
+    return path
+
+
+def two_publishers(connect):
+    alice = connect("--name", "alice", "--video-source", "test", "--audio-source", "test", "--subscribe", "none")
+    bob = connect("--name", "bob", "--video-source", "test", "--audio-source", "tone:880", "--subscribe", "none", "--resolution", "320x240")
+    for one in (alice, bob):
+        one.event("publisherStreamCreated", 15)
+    return alice, bob
+
+
+def test_both_kinds_at_once(connect, server, home):
+    alice, bob = two_publishers(connect)
+    composed = post(server, "/archive/start", {"name": "together", "resolution": "1280x720"})
+    single = post(server, "/archive/start", {"name": "apart", "outputMode": "individual", "multiArchiveTag": "b"})
+    began = time.monotonic()
+    alice.event("archiveStarted", 15, archiveId=composed["id"])
+    # Two streams beside each other, then one, whose picture is off in the end.
+    time.sleep(6)
+    bob.command_line("quit")
+    assert bob.exit_code() == 0
+    time.sleep(3)
+    alice.command_line("toggle-camera")
+    alice.event("cameraChanged", value=False)
+    time.sleep(2)
+    for archive in (composed, single):
+        post(server, f"/archive/{archive['id']}/stop")
+    lasted = time.monotonic() - began
+    composed, single = finished(server, composed["id"]), finished(server, single["id"])
+    assert composed["status"] == single["status"] == "available", (composed, single)
+
+    film = download(server, composed, "film.mp4")
+    found = recordings.probe(film)
+    assert (found["video"]["codec_name"], found["audio"]["codec_name"]) == ("h264", "aac")
+    assert (found["video"]["width"], found["video"]["height"], found["audio"]["sample_rate"]) == (1280, 720, "48000")
+    length = float(found["format"]["duration"])
+    assert abs(length - composed["duration"]) <= 1 and abs(length - lasted) < 2, (length, composed["duration"], lasted)
+    assert os.path.getsize(film) == composed["size"]
+    assert open(film, "rb").read(4096).find(b"moov") > 0, "the index is not at the beginning"
+
+    pictures = recordings.luma(film, 1280, 720)
+    assert len(pictures) > 29 * length - 10
+    # Alone, Alice fills the height: 960 of 1280.
+    alone = [(t, plane[:, 160:1120]) for t, plane in pictures if 7.5 < t < 9]
+    numbers = [read[0] for _, plane in alone if (read := recordings.strip(plane))]
+    assert len(numbers) > 0.8 * len(alone) and len(set(numbers)) > 0.8 * len(numbers), "the picture stands still"
+    both = [plane for t, plane in pictures if 3 < t < 5]
+    assert all(recordings.strip(plane[120:600, :640]) or recordings.strip(plane[120:600, 640:]) for plane in both[::20])
+    plate = pictures[-3][1]
+    assert recordings.strip(plate[:, 160:1120]) is None and 20 < numpy.median(plate) < 80 and plate.max() > 200, "no name plate"
+
+    sound = recordings.sound(film)
+    bob_speaks, bob_left = (sound[int(a * recordings.RATE):int(b * recordings.RATE)] for a, b in ((2, 5), (8, 10)))
+    assert abs(recordings.tone(bob_speaks) - 880) < 3 and abs(recordings.tone(bob_left) - 1000) < 30
+    seconds = recordings.seconds_by_picture(alone)
+    # Blips can be told from Bob's tone only when he is silent.
+    pairs = [(b + 7, min(seconds, key=lambda s: abs(s - b - 7))) for b in recordings.blips(sound[7 * recordings.RATE:10 * recordings.RATE])]
+    apart = [1000 * (b - s) for b, s in pairs if abs(b - s) < 0.4]
+    assert apart and abs(statistics.median(apart)) <= 40, apart
+
+    with zipfile.ZipFile(download(server, single, "films.zip")) as archive:
+        assert archive.testzip() is None
+        archive.extractall("films")
+        manifest = json.loads(archive.read(f"{single['id']}.json"))
+        assert {f["filename"] for f in manifest["files"]} | {f"{single['id']}.json"} == set(archive.namelist())
+    assert manifest["id"] == single["id"] and manifest["name"] == "apart" and manifest["sessionId"] == single["sessionId"]
+    assert abs(manifest["createdAt"] - single["createdAt"]) < 3000
+    ids = {name: one.event("publisherStreamCreated")["streamId"] for name, one in (("alice", alice), ("bob", bob))}
+    files = {f["streamId"]: f for f in manifest["files"]}
+    assert set(files) == set(ids.values())
+    for name, end in (("alice", lasted), ("bob", 6)):
+        file = files[ids[name]]
+        path = f"films/{file['filename']}"
+        assert file["size"] == os.path.getsize(path) and file["videoType"] == "camera"
+        assert file["startTimeOffset"] < 2500 and abs(file["stopTimeOffset"] - 1000 * end) < 2500, file
+        length = float(recordings.probe(path)["format"]["duration"])
+        assert abs(1000 * length - (file["stopTimeOffset"] - file["startTimeOffset"])) < 300
+    assert abs(recordings.tone(recordings.sound(f"films/{files[ids['bob']]['filename']}")[recordings.RATE:4 * recordings.RATE]) - 880) < 3
+    apart = recordings.offsets(f"films/{files[ids['alice']]['filename']}")
+    assert len(apart) >= 5 and abs(statistics.median(apart)) <= 40, apart
+
+
+def test_a_killed_server_loses_two_seconds(binary, connect, server, home):
+    two_publishers(connect)
+    started = {mode: post(server, "/archive/start", {"outputMode": mode, "multiArchiveTag": mode})["id"]
+               for mode in ("composed", "individual")}
+    began = time.monotonic()
+    time.sleep(8)
+    server.process.kill()
+    lasted = time.monotonic() - began
+    server.process.wait(5)
+    with Server(binary, "--archive-dir", "archives") as again:
+        for mode, archive in started.items():
+            found = finished(again, archive)
+            assert found["status"] == "available", found
+            if mode == "composed":
+                length = float(recordings.probe(download(again, found, "film.mp4"))["format"]["duration"])
+                assert lasted - 3 < length < lasted + 1, (length, lasted)
+            else:
+                with zipfile.ZipFile(download(again, found, "films.zip")) as files:
+                    manifest = json.loads(files.read(f"{archive}.json"))
+                    assert len(manifest["files"]) == 2
+                    assert all(f["stopTimeOffset"] > 1000 * (lasted - 3) for f in manifest["files"]), (manifest, lasted)
