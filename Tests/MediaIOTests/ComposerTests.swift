@@ -151,6 +151,19 @@ import Testing
     #expect(letters.count > 20)
   }
 
+  /// A picture that is switched off is there until the moment when it was.
+  @Test func aSwitchTakesPlaceAtItsTime() async throws {
+    defer { unlink(path) }
+    _ = try await compose(seconds: 2) { composer in
+      let source = CompositionSource(streamID: "a", name: "ann", isScreen: false, hasVideo: true)
+      composer.add(source)
+      try feed(source, from: composer.start, seconds: 2, tone: 440)
+      source.mailbox.put(.hasVideo(false, at: composer.start + .seconds(1)))
+    }
+    let seen = try read(path).pictures.filter { TestPatternStrip(reading: $0.frame) != nil }.map(\.time)
+    #expect(seen.count >= 27 && (seen.max() ?? 0) < 1.05 && (seen.max() ?? 0) > 0.9, "\(seen)")
+  }
+
   @Test func withoutAnybodyThereIsSilenceInTheDark() async throws {
     defer { unlink(path) }
     let portrait = VideoSize(width: 480, height: 640)

@@ -12,6 +12,7 @@ final class CompositionInput {
   private var sound: CompositionSound
   private let decoder: VP8Decoder
   private var asksForKeyFrame = false
+  private var switches: [(on: Bool, at: Instant)] = []
   /// Shown now, and decoded already for the next time.
   private(set) var picture: VideoFrame?
   private var upcoming: VideoFrame?
@@ -41,7 +42,12 @@ final class CompositionInput {
       case .began: queue.restart()
       case .audio(let packet): queue.insert(packet)
       case .video(let frame): queue.insert(frame)
+      case .hasVideo(let on, let time): switches.append((on, time))
       }
+    }
+    while let (on, time) = switches.first, time < end {
+      source.settings.withLock { $0.hasVideo = on }
+      switches.removeFirst()
     }
     while let (media, time) = queue.next(before: end, soundAhead: Self.soundAhead) {
       switch media {

@@ -8,13 +8,16 @@ package final class CompositionSource: EncodedMediaSink {
     case began
     case audio(ReceivedAudioPacket)
     case video(ReceivedVideoFrame)
+    /// Whether a picture is to be seen, from then on.
+    case hasVideo(Bool, at: Instant)
   }
 
   struct Settings {
     var name: String
     var layout: CompositionLayout.Stream
-    /// Whether sound and picture are wanted, and the publisher sends a picture.
+    /// Whether its sound is wanted.
     var hasAudio = true
+    /// Whether there is a picture at the composition's present, which is a little behind.
     var hasVideo: Bool
     var requestKeyFrame: (@Sendable () -> Void)?
     var needsKeyFrame = false
@@ -34,8 +37,8 @@ package final class CompositionSource: EncodedMediaSink {
       Settings(name: name, layout: CompositionLayout.Stream(isScreen: isScreen), hasVideo: hasVideo))
   }
 
-  /// Without: its name is shown.
-  package func setHasVideo(_ on: Bool) { settings.withLock { $0.hasVideo = on } }
+  /// Without: its name is shown, from the moment on that is now arriving.
+  package func setHasVideo(_ on: Bool) { mailbox.put(.hasVideo(on, at: MonotonicClock.now())) }
 
   package func setHasAudio(_ on: Bool) { settings.withLock { $0.hasAudio = on } }
 
