@@ -125,7 +125,7 @@ import Testing
       let loud = try #require(reading.sound.indices.dropFirst(30_000).first { abs(reading.sound[$0]) > 0.06 })
       let blip = reading.soundStart + Double(loud) / 48_000 - 1
       let picture = offsets.sorted()[offsets.count / 2]
-      #expect(abs(blip - picture) < 0.030, "sound \(blip), picture \(picture)")
+      #expect(abs(blip - picture) < 0.025, "sound \(blip), picture \(picture)")
       #expect((offsets.max() ?? 1) - (offsets.min() ?? 0) < 0.040)
     }
   }

@@ -146,6 +146,12 @@ final class MP4Writer {
     let isVideo = track === video
     try track.encoder.encode(frame) { packet throws(SourceError) in
       if isVideo, packet.pointee.duration == 0 { packet.pointee.duration = 1 }
+      // AAC begins with a packet that belongs before the first sample. A fragmented file cannot say so, and
+      // all that follows would be late by its length.
+      guard packet.pointee.pts >= 0 else {
+        av_packet_unref(packet)
+        return
+      }
       try output.write(packet, stream: track.stream, timeBase: timeBase)
     }
   }
