@@ -97,12 +97,19 @@ final class ElasticBuffer: Sendable {
         frames.update(repeating: 0)
         return false
       }
-      state.isPrimed = true
-      state.hasBegun = true
+      if !state.isPrimed { begin(surplus: available - needed - state.target, &state) }
       take(frames, &state)
       observe(left: state.count - Self.past - Self.future, &state)
       return true
     }
+  }
+
+  /// After silence nobody misses what is more than enough.
+  private func begin(surplus: Int, _ state: inout State) {
+    if state.hasBegun { state.statistics.droppedFrames += surplus }
+    discard(surplus, &state)
+    state.isPrimed = true
+    state.hasBegun = true
   }
 
   private func miss(_ wanted: Int, _ state: inout State) {
