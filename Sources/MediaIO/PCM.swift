@@ -23,6 +23,9 @@ final class PCM {
   /// Frames a second.
   private(set) var rate = 0
   private let handle: OpaquePointer
+  /// In a row.
+  private var failures = 0
+  private static let attempts = 5
 
   /// Frames of a period.
   var period: Int { rate / 100 }
@@ -93,11 +96,24 @@ final class PCM {
   }
 
   private func outcome(_ count: snd_pcm_sframes_t) -> Outcome {
-    guard count < 0 else { return .moved(count) }
+    guard count < 0 else {
+      failures = 0
+      return .moved(count)
+    }
     let error = Int32(clamping: count)
+    if error == -EAGAIN {
+      snd_pcm_wait(handle, 100)
+      return .moved(0)
+    }
     // An xrun, a suspended machine, a signal: over with `recover`.
-    let recovered = snd_pcm_recover(handle, error, 1)
-    return recovered < 0 ? .failed(Self.error(recovered, name, direction)) : .xrun
+    if snd_pcm_recover(handle, error, 1) >= 0 { return .xrun }
+    // Some drivers have to be stopped before they can begin anew.
+    failures += 1
+    if error != -ENODEV, failures <= Self.attempts {
+      snd_pcm_drop(handle)
+      if snd_pcm_prepare(handle) >= 0 { return .xrun }
+    }
+    return .failed(Self.error(error, name, direction))
   }
 
   /// Frames between the application and the loudspeaker, or the microphone and the application.

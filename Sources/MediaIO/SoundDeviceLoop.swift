@@ -54,13 +54,9 @@ final class SoundDeviceLoop: Sendable {
 
   func start() {
     isStopped.withLock { $0 = false }
-    let first = handover.withLock { handover in
-      defer { handover.pcm = nil }
-      return handover
-    }
     thread.withLock { thread in
       thread = MediaThread(name: direction == .capture ? "microphone" : "loudspeaker") { [self] in
-        run(first.pcm)
+        run()
       }
     }
   }
@@ -75,11 +71,18 @@ final class SoundDeviceLoop: Sendable {
 
   private var hasToStop: Bool { isStopped.withLock { $0 } }
 
-  private func run(_ first: PCM?) {
-    var pcm = first
+  /// What was opened first. Nobody else keeps it: a device that is held cannot be opened anew.
+  private func takeFirst() -> PCM? {
+    handover.withLock { handover -> Handover in
+      defer { handover.pcm = nil }
+      return handover
+    }.pcm
+  }
+
+  private func run() {
     var wasLost = false
     while !hasToStop {
-      if let device = pcm.take() ?? (try? SoundDevices.open(name, direction)) {
+      if let device = takeFirst() ?? (try? SoundDevices.open(name, direction)) {
         if wasLost { notice("\(title) is back") }
         wasLost = false
         guard let error = move(device) else { break }
