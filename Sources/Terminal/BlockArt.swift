@@ -2,7 +2,7 @@
 /// out.
 ///
 /// libchafa does the same and more, for 3.7 µs a cell: at 160x44 cells and 30 pictures a second that is 80 %
-/// of a core. This takes a twentieth of it, for quadrants, halves and quarter lines.
+/// of a core. This takes less than a tenth of it, for quadrants, halves and quarter lines.
 enum BlockArt {
   /// Pixels of a cell: square ones, as a cell is about twice as high as wide.
   static let columns = 2
