@@ -75,7 +75,8 @@ async def test_page_recording(room):
     room.allow("501|Not Implemented")
     page = await room.join()
     await page.until("(await report()).publishing")
-    # This server does not record, and the page knows it.
+    # Of a server that does not record the page knows it.
+    await page.js("credentials.archives = false, refresh(), 1")
     assert await page.js("[document.getElementById('record').disabled, document.getElementById('record').title]") == [
         True, "This server does not record"]
     await page.js("delete credentials.archives, refresh(), 1")
