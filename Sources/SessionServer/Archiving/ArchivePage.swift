@@ -11,6 +11,7 @@ enum ArchivePage {
       <html lang="en">
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width">
+      <link rel="icon" href="data:,">
       \(refresh)
       <title>\(name)</title>
       <style>
