@@ -74,13 +74,14 @@ package final class TestPattern {
   /// Whether the flash field of a pattern's picture is white.
   static func isFlashing(_ frame: some I420Picture) -> Bool {
     let layout = Layout(frame.size)
+    let (luma, rowBytes, size) = (frame.y, frame.strideY, frame.size)
     var sum = 0
     var count = 0
     for row in stride(from: layout.flashHeight / 4, to: layout.flashHeight * 3 / 4, by: 2) {
       for column in stride(from: layout.flashWidth / 4, to: layout.flashWidth * 3 / 4, by: 2) {
         let (x, y) = (layout.flashX + column, layout.flashY + row)
-        guard x < frame.width, y < frame.height else { continue }
-        sum += Int(frame.y[y * frame.strideY + x])
+        guard x < size.width, y < size.height else { continue }
+        sum += Int(luma[y * rowBytes + x])
         count += 1
       }
     }

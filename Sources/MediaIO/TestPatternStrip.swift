@@ -90,13 +90,15 @@ package struct TestPatternStrip: Equatable, Sendable {
     let top = size.height - size.height / Self.heightDivisor
     let height = size.height - top
     guard height >= Self.rowCount, size.width >= Self.columns else { return nil }
+    // Asked once: there are thousands of pixels.
+    let (luma, stride) = (frame.y, frame.strideY)
     var rows: [UInt32] = []
     for row in 0..<Self.rowCount {
       var bits: UInt32 = 0
       let centre = top + (2 * row + 1) * height / (2 * Self.rowCount)
       for column in 0..<Self.columns {
         let middle = (2 * column + 1) * size.width / (2 * Self.columns)
-        bits = bits << 1 | (Self.mean(frame, middle, centre) > Self.threshold ? 1 : 0)
+        bits = bits << 1 | (Self.mean(luma, stride, size, middle, centre) > Self.threshold ? 1 : 0)
       }
       rows.append(bits)
     }
@@ -104,13 +106,15 @@ package struct TestPatternStrip: Equatable, Sendable {
   }
 
   /// Mean of the pixels around a cell's centre.
-  private static func mean(_ frame: some I420Picture, _ x: Int, _ y: Int) -> Int {
-    let reach = min(2, frame.width / columns / 4, frame.height / heightDivisor / rowCount / 4)
+  private static func mean(
+    _ luma: UnsafePointer<UInt8>, _ stride: Int, _ size: VideoSize, _ x: Int, _ y: Int
+  ) -> Int {
+    let reach = min(2, size.width / columns / 4, size.height / heightDivisor / rowCount / 4)
     var sum = 0
     var count = 0
-    for row in max(0, y - reach)...min(frame.height - 1, y + reach) {
-      for column in max(0, x - reach)...min(frame.width - 1, x + reach) {
-        sum += Int(frame.y[row * frame.strideY + column])
+    for row in max(0, y - reach)...min(size.height - 1, y + reach) {
+      for column in max(0, x - reach)...min(size.width - 1, x + reach) {
+        sum += Int(luma[row * stride + column])
         count += 1
       }
     }

@@ -8,7 +8,7 @@ import Glibc
 /// For UDP without a relay, on systems whose kernel can do it. Without one everything goes through libnice.
 @NetworkActor
 final class MediaSocket {
-  /// The other end of the path.
+  /// The other end of a path.
   struct Destination {
     fileprivate(set) var storage = sockaddr_storage()
     fileprivate(set) var address = otchat_address()
@@ -29,7 +29,9 @@ final class MediaSocket {
     let pointer = otchat_inbox_new()
   }
 
-  let destination: Destination
+  private let destination: Destination
+  /// A copy of the destination's `struct sockaddr`, which stays where it is.
+  private let target: UnsafeMutablePointer<sockaddr_storage>
   private var descriptor: Int32
   private let isKnown: (otchat_address) -> Bool
   private let received: (UnsafeMutableRawBufferPointer, Instant) -> Void
@@ -52,13 +54,18 @@ final class MediaSocket {
     descriptor = otchat_media_socket(first)
     guard descriptor >= 0 else { return nil }
     self.destination = destination
+    target = .allocate(capacity: 1)
+    target.initialize(to: destination.storage)
     self.isKnown = isKnown
     self.received = received
     self.drained = drained
     source = DescriptorSource(descriptor) { [weak self] in self?.receive() }
   }
 
-  isolated deinit { close() }
+  isolated deinit {
+    close()
+    target.deallocate()
+  }
 
   /// From now on all arrives at libnice's socket again.
   func close() {
@@ -71,9 +78,7 @@ final class MediaSocket {
 
   /// Sends one datagram without blocking; false if that cannot be.
   func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
-    withUnsafeBytes(of: destination.storage) {
-      otchat_send(descriptor, datagram.baseAddress, Int32(clamping: datagram.count), $0.baseAddress)
-    }
+    otchat_send(descriptor, datagram.baseAddress, Int32(clamping: datagram.count), target)
   }
 
   private func receive() {

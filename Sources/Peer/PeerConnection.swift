@@ -148,21 +148,17 @@ package final class PeerConnection {
 
   /// Sends a picture; dropped if not connected or video was not agreed on.
   package func send(_ frame: EncodedVideoFrame) {
-    guard phase == .connected, let rtp,
-      let stream = sendStreams.first(where: { $0.configuration.kind == .video })
-    else { return }
+    guard phase == .connected, let rtp, let stream = sendStream(.video) else { return }
     let now = MonotonicClock.now()
-    rtp.send(frame, on: stream.id, at: now)
+    rtp.send(frame, on: stream, at: now)
     pump(at: now)
   }
 
   /// Sends sound; dropped if not connected or audio was not agreed on.
   package func send(_ frame: EncodedAudioFrame) {
-    guard phase == .connected, let rtp,
-      let stream = sendStreams.first(where: { $0.configuration.kind == .audio })
-    else { return }
+    guard phase == .connected, let rtp, let stream = sendStream(.audio) else { return }
     let now = MonotonicClock.now()
-    rtp.send(frame, on: stream.id, at: now)
+    rtp.send(frame, on: stream, at: now)
     pump(at: now)
   }
 
@@ -190,10 +186,17 @@ package final class PeerConnection {
 
   /// The sound that is heard now, for lip sync. What follows from it is told with the next packet.
   package func updateAudioPlayout(_ position: AudioPlayoutPosition) {
-    guard let rtp, let stream = receiveStreams.first(where: { $0.configuration.kind == .audio }) else {
-      return
+    guard let rtp else { return }
+    for stream in receiveStreams where stream.configuration.kind == .audio {
+      rtp.updateAudioPlayout(stream.id, position)
     }
-    rtp.updateAudioPlayout(stream.id, position)
+  }
+
+  // Here and in `pump` without closures: each call of one would have the runtime prove that this is the network
+  // thread, several times a packet.
+  private func sendStream(_ kind: MediaKind) -> StreamID? {
+    for stream in sendStreams where stream.configuration.kind == kind { return stream.id }
+    return nil
   }
 
   package func statistics() -> PeerStatistics {
@@ -220,13 +223,15 @@ package final class PeerConnection {
   /// Hands packets to the transport and events to the owner, and sets the timer for what comes next.
   func pump(at now: Instant) {
     guard phase == .connected, let secure else { return }
-    rtp?.transmit(at: now) { packet, count, isRTCP in
-      secure.send(packet, count: count, isRTCP: isRTCP)
+    while let packet = rtp?.nextPacket(at: now) {
+      secure.send(packet.memory, count: packet.count, isRTCP: packet.isRTCP)
     }
     while phase == .connected, let event = rtp?.nextEvent() { report(event) }
     guard phase == .connected else { return }
     // Never at once: a deadline that stays in the past must not keep the thread busy.
-    rtpTimer?.set(rtp?.deadline.map { max($0, now + .microseconds(200)) })
+    var next = rtp?.deadline
+    if let deadline = next { next = max(deadline, now + .microseconds(200)) }
+    rtpTimer?.set(next)
   }
 
   private func advance() {

@@ -34,24 +34,39 @@ extension RTPSession {
     }
   }
 
-  /// Hands over every packet that may leave now, unprotected. The pointer is valid during the call of
-  /// `body`; behind `count` octets there is `tailroom`.
+  /// A packet to be protected and sent. `count` octets of `memory`, behind which there is `tailroom`.
+  package struct OutgoingPacket {
+    package let memory: UnsafeMutableRawBufferPointer
+    package let count: Int
+    package let isRTCP: Bool
+  }
+
+  /// The next packet that may leave now, unprotected; call until nil. Its memory is valid until the next call.
+  package func nextPacket(at now: Instant) -> OutgoingPacket? {
+    if let count = writeControl(at: now) {
+      return OutgoingPacket(memory: scratch, count: count, isRTCP: true)
+    }
+    guard !isClosed else { return nil }
+    while true {
+      let isProbe = pacer.isProbing
+      pacer.heldUntil = congestion.holdsBack(at: now)
+      guard let entry = pacer.next(at: now) else {
+        if pacer.heldUntil != nil { tellEncoders(at: now) }
+        return nil
+      }
+      guard let stream = sendStream(entry.stream),
+        let count = write(entry, of: stream, isProbe: isProbe, at: now)
+      else { continue }
+      return OutgoingPacket(memory: scratch, count: count, isRTCP: false)
+    }
+  }
+
+  /// Hands over every packet that may leave now, as `nextPacket`.
   package func transmit(
     at now: Instant,
     _ body: (_ packet: UnsafeMutableRawBufferPointer, _ count: Int, _ isRTCP: Bool) -> Void
   ) {
-    while let count = writeControl(at: now) { body(scratch, count, true) }
-    guard !isClosed else { return }
-    while true {
-      let isProbe = pacer.isProbing
-      pacer.heldUntil = congestion.holdsBack(at: now)
-      guard let entry = pacer.next(at: now) else { break }
-      guard let stream = sendStream(entry.stream),
-        let count = write(entry, of: stream, isProbe: isProbe, at: now)
-      else { continue }
-      body(scratch, count, false)
-    }
-    if pacer.heldUntil != nil { tellEncoders(at: now) }
+    while let packet = nextPacket(at: now) { body(packet.memory, packet.count, packet.isRTCP) }
   }
 
   /// Fills in what depends on the moment of sending.
