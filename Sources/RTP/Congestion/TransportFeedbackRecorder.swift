@@ -11,10 +11,6 @@ struct TransportFeedbackRecorder: ~Copyable {
   private static let maximumInterval = 0.25
   /// Share of the received bitrate that feedback may take.
   private static let share = 0.05
-  /// Of the interval, from when and until when feedback waits for something to go along with. Sound comes every
-  /// 20 ms, so it is not often sent alone.
-  private static let earliest = 0.85
-  private static let latest = 1.25
   private static let feedbackBits = 68.0 * 8
 
   private var unwrapper = SequenceNumberUnwrapper()
@@ -28,10 +24,7 @@ struct TransportFeedbackRecorder: ~Copyable {
   /// Bits per second that arrive, smoothed over a few intervals: the first packet of one says nothing.
   private var rate = 0.0
   private var lastFeedback: Instant?
-  /// When feedback is sent if nothing else happens.
   private(set) var deadline: Instant?
-  /// From when on feedback goes along with whatever happens: nobody has to wake up for it alone.
-  private(set) var due: Instant?
   /// The source that the feedback names: the last one seen.
   private(set) var media: UInt32 = 0
 
@@ -52,13 +45,12 @@ struct TransportFeedbackRecorder: ~Copyable {
   private mutating func schedule(at now: Instant) {
     let interval = min(
       max(Self.feedbackBits / (Self.share * max(1, rate)), Self.minimumInterval), Self.maximumInterval)
-    deadline = max(now, (lastFeedback ?? now) + .seconds(interval * Self.latest))
-    due = max(now, (lastFeedback ?? now) + .seconds(interval * Self.earliest))
+    deadline = max(now, (lastFeedback ?? now) + .seconds(interval))
   }
 
   /// The next feedback if it is time; call until nil.
   mutating func feedback(sender: UInt32, at now: Instant) -> TransportFeedback? {
-    guard let due, due <= now, var number = nextToReport else { return nil }
+    guard let deadline, deadline <= now, var number = nextToReport else { return nil }
     number = max(number, highest - Int64(Self.capacity) + 1)
     while number <= highest, arrival(number) == nil { number += 1 }
     guard number <= highest, let first = arrival(number) else {
@@ -96,7 +88,6 @@ struct TransportFeedbackRecorder: ~Copyable {
   private mutating func finish(at now: Instant) {
     nextToReport = highest + 1
     deadline = nil
-    due = nil
     if let lastFeedback {
       rate += (Double(bytes * 8) / max(0.02, (now - lastFeedback).seconds) - rate) * 0.3
     }

@@ -138,7 +138,7 @@ extension RTPSession {
     let estimates = receiveStreams.filter {
       sendsREMB(for: $0) && $0.remoteBitrate.deadline ?? Self.never <= now
     }
-    let isFeedbackDue = sendsTransportFeedback && arrivals.due ?? Self.never <= now
+    let isFeedbackDue = sendsTransportFeedback && arrivals.deadline ?? Self.never <= now
     guard
       isReportDue || !requests.isEmpty || !goodbyes.isEmpty || !lossReports.isEmpty || !estimates.isEmpty
         || isFeedbackDue
@@ -179,7 +179,7 @@ extension RTPSession {
       if stream.nack?.deadline ?? Self.never <= now { return true }
       if sendsREMB(for: stream), stream.remoteBitrate.deadline ?? Self.never <= now { return true }
     }
-    return hasTransportCC && arrivals.due ?? Self.never <= now
+    return hasTransportCC && arrivals.deadline ?? Self.never <= now
   }
 
   /// Who our feedback is from.
