@@ -4,7 +4,7 @@ SWIFT_FLAGS ?=
 release := .build/release/otchat
 
 .PHONY: run build test test-unit test-calls test-devices lint format bench bench-network bench-connectivity fuzz sanitize install
-.PHONY: clean setup
+.PHONY: clean setup bench-load
 
 run: build
 	$(release) connect $(ARGS)
@@ -53,6 +53,10 @@ bench-network: build
 # Calls whose network changes, breaks, or lets little through, with what is promised of them. Needs root.
 bench-connectivity: setup-test build
 	OTCHAT_PROMISES=1 Tests/run -k connectivity -s
+
+# What receivers cost: 40 that count packets of one stream, 10 that decode it.
+bench-load: build
+	Tests/Bench/load
 
 # A minute of libFuzzer for each parser of what strangers send; `make fuzz SECONDS=600` for longer.
 fuzz: setup

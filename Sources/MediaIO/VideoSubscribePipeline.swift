@@ -9,7 +9,7 @@ package final class VideoSubscribePipeline: Sendable {
   package struct Statistics: Sendable, Equatable {
     package var frameWidth = 0
     package var frameHeight = 0
-    /// Decoded over the last second.
+    /// Decoded over the last second; received, where nothing is decoded.
     package var framesPerSecond = 0
     package var framesReceived = 0
     package var framesDecoded = 0
@@ -59,6 +59,7 @@ package final class VideoSubscribePipeline: Sendable {
   let stopped = Semaphore()
   let keyFrameNeeded: @Sendable () -> Void
   private let started: @Sendable () -> Void
+  private let decodes: Bool
   let measurement: MediaOffset?
   let published = Lock(Published())
   private let settings: Lock<Settings>
@@ -71,14 +72,17 @@ package final class VideoSubscribePipeline: Sendable {
   ///   - keyFrameNeeded: called on the pipeline's thread or the pusher's, at most once until the next key
   ///     frame; the caller repeats the request as long as needed.
   ///   - started: called on the pipeline's thread when the first picture is due.
+  ///   - decodes: false: frames are counted and given up, on the pusher's thread, and there is no other.
   package init(
-    renderer: (any VideoRenderer)?, offset: MediaOffset? = nil,
+    renderer: (any VideoRenderer)?, offset: MediaOffset? = nil, decodes: Bool = true,
     keyFrameNeeded: @escaping @Sendable () -> Void, started: @escaping @Sendable () -> Void = {}
   ) {
+    self.decodes = decodes
     settings = Lock(Settings(renderer: renderer))
     measurement = offset
     self.keyFrameNeeded = keyFrameNeeded
     self.started = started
+    guard decodes else { return }
     thread.withLock { thread in
       thread = MediaThread(name: "video decode") { [self] in
         var loop = VideoDecodeLoop(self)
@@ -89,6 +93,7 @@ package final class VideoSubscribePipeline: Sendable {
 
   /// Takes the next frame in decoding order. From any one thread; never blocks.
   package func push(_ frame: ReceivedVideoFrame) {
+    guard decodes else { return count() }
     let (accepted, asks) = settings.withLock { settings -> (Bool, Bool) in
       settings.received += 1
       if settings.needsKeyFrame && !frame.isKeyFrame {
@@ -102,6 +107,17 @@ package final class VideoSubscribePipeline: Sendable {
       return (accepted, asks)
     }
     if !accepted && asks && !mailbox.isClosed { keyFrameNeeded() }
+  }
+
+  private func count() {
+    let isFirst = settings.withLock { settings in
+      defer { settings.isStarted = true }
+      settings.received += 1
+      return !settings.isStarted
+    }
+    let now = MonotonicClock.now()
+    published.withLock { $0.rate.count(at: now) }
+    if isFirst { started() }
   }
 
   /// Ends the thread and waits for it, a second at most. Not to be called on it.

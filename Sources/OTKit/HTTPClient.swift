@@ -19,6 +19,8 @@ package struct HTTPResponse: Sendable {
   package var contentType: String
   /// The `Server` header; empty if there is none.
   package var server: String
+  /// The `Date` header; empty if there is none.
+  package var date = ""
   package var body: [UInt8]
   /// Where the answer came from, after redirects.
   package var url: ServerURL
@@ -192,7 +194,8 @@ private final class Transfer {
     otchat_curl_get_long(curl, CURLINFO_RESPONSE_CODE, &status)
     Log.info("http", "\(url.shown) answered \(status)")
     return HTTPResponse(
-      status: status, contentType: header(curl, "Content-Type"), server: header(curl, "Server"), body: body,
+      status: status, contentType: header(curl, "Content-Type"), server: header(curl, "Server"),
+      date: header(curl, "Date"), body: body,
       url: url)
   }
 

@@ -61,7 +61,8 @@ extension Session {
     let receiver = audio.engine.addReceiver(offset: offset)
     let keyFrames = Subscriber.KeyFrameRequests()
     let pipeline = VideoSubscribePipeline(
-      renderer: renderer, offset: offset, keyFrameNeeded: { keyFrames.request() },
+      renderer: renderer, offset: offset, decodes: options.decodes,
+      keyFrameNeeded: { keyFrames.request() },
       started: { [inbox] in inbox.yield(.subscriberPeer(.firstVideoFrame(streamID: streamID))) })
     let subscriber = Subscriber(
       streamID: streamID, session: self, options: options, receiver: receiver, offset: offset,

@@ -24,7 +24,7 @@ final class SubscriberPeer {
 
   /// - Parameters:
   ///   - sink: gets what comes as it is encoded.
-  ///   - decodes: whether `video` and `audio` get it too.
+  ///   - decodes: whether `audio` gets it too; `video` only counts otherwise.
   init(
     streamID: String, configuration: PeerConnection.Configuration, video: VideoSubscribePipeline,
     audio: AudioReceiver, wantsVideo: Bool, sink: (any EncodedMediaSink)? = nil, decodes: Bool = true,
@@ -100,7 +100,7 @@ final class SubscriberPeer {
     case .video(let frame):
       guard wantsVideo else { break }
       sink?.receive(frame)
-      if decodes { video.push(frame) }
+      video.push(frame)
     case .audio(let packet):
       sink?.receive(packet)
       if decodes { audio.push(packet) }

@@ -10,6 +10,8 @@ package actor Participant {
   package struct Options: Sendable {
     package var subscribe = SubscriptionPolicy.first
     package var subscriberAudio = true
+    /// False: what is received is counted and neither decoded nor heard.
+    package var decodes = true
     /// Sent once connected.
     package var signals: [(type: String, data: String)] = []
     /// The connection that `signals` go to; nil: everybody.
@@ -259,10 +261,11 @@ package actor Participant {
   }
 
   private func subscribe(to id: String) async {
+    var wishes = Session.SubscribeOptions(subscribeToAudio: subscriberAudio)
+    wishes.decodes = options.decodes
     do throws(OpenTokError) {
       subscribers[id] = try await session.subscribe(
-        to: id, options: .init(subscribeToAudio: subscriberAudio), renderer: renderers(id),
-        sink: await makeRecorder(id))
+        to: id, options: wishes, renderer: renderers(id), sink: await makeRecorder(id))
     } catch {
       // Streams end while one is about to subscribe to them.
       if error != .streamNotFound, error != .notConnected { emit(.error(error)) }

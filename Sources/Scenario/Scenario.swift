@@ -12,6 +12,15 @@ package struct Scenario: Sendable {
   /// Of the bad networks' losses.
   package var seed: UInt64
   package var members: [Member]
+  /// It ends before its time when all steps are done and all expectations decided.
+  package var endsWhenDecided = true
+
+  package init(name: String, duration: Duration, seed: UInt64 = 1, members: [Member]) {
+    self.name = name
+    self.duration = duration
+    self.seed = seed
+    self.members = members
+  }
 
   package struct Member: Sendable {
     package var name: String
@@ -23,6 +32,19 @@ package struct Scenario: Sendable {
     package var expectations: [Expectation]
     /// Others may end its stay without the scenario failing.
     package var mayBeDisconnected: Bool
+
+    package init(
+      name: String, role: Role, flags: Arguments, network: Network = Network(), steps: [Step] = [],
+      expectations: [Expectation] = [], mayBeDisconnected: Bool = false
+    ) {
+      self.name = name
+      self.role = role
+      self.flags = flags
+      self.network = network
+      self.steps = steps
+      self.expectations = expectations
+      self.mayBeDisconnected = mayBeDisconnected
+    }
 
     /// Whether it is there from the beginning: not if the first thing it does is to join.
     package var joinsAtOnce: Bool {
@@ -43,6 +65,12 @@ package struct Scenario: Sendable {
     package var action: Action
     /// As it is told in the report.
     package var text: String
+
+    package init(_ trigger: Trigger, _ action: Action, text: String) {
+      self.trigger = trigger
+      self.action = action
+      self.text = text
+    }
   }
 
   package enum Trigger: Sendable, Equatable {

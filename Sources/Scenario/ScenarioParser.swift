@@ -24,10 +24,10 @@ extension Scenario {
     let reader = JSONReader(json: json, path: "")
     guard json.objectValue != nil else { throw reader.fail("a scenario is a JSON object: { … }") }
     try reader.expectKeys(Self.keys)
-    name = try reader["name"]?.text() ?? "scenario"
+    let name = try reader["name"]?.text() ?? "scenario"
     _ = try reader["about"]?.text()
-    duration = try reader["duration"]?.seconds() ?? .seconds(60)
-    seed = UInt64(try reader["seed"]?.number(0...1e9, "losses' seed") ?? 1)
+    let duration = try reader["duration"]?.seconds() ?? .seconds(60)
+    let seed = UInt64(try reader["seed"]?.number(0...1e9, "losses' seed") ?? 1)
     guard let list = try reader["participants"]?.list(), !list.isEmpty else {
       throw ScenarioError("participants", "somebody has to take part")
     }
@@ -46,7 +46,7 @@ extension Scenario {
     if let twice = readers.indices.first(where: { names[..<$0].contains(names[$0]) }) {
       throw ScenarioError(readers[twice].0.at("name"), "'\(names[twice])' is there twice")
     }
-    members = []
+    self.init(name: name, duration: duration, seed: seed, members: [])
     for (index, (one, name)) in readers.enumerated() {
       members.append(try Self.member(one, name: name, index: index, names: names, flags: flags))
     }
@@ -70,7 +70,7 @@ extension Scenario {
       try merge(key, key == "name" ? .text(name) : ConfigurationValue(value), into: &flags, at: place)
     }
     var member = Member(
-      name: name, role: .publisher, flags: flags, network: Network(), steps: [], expectations: [],
+      name: name, role: .publisher, flags: flags,
       mayBeDisconnected: try reader["may-be-disconnected"]?.boolean() ?? false)
     if let role = reader["role"] {
       guard let known = Role(rawValue: try role.text()) else {

@@ -273,7 +273,7 @@ package actor ScenarioRun {
     guard timeline.isDone else { return false }
     if !members.contains(where: \.isThere) { return true }
     let hasWork = members.contains { !$0.definition.steps.isEmpty || !$0.definition.expectations.isEmpty }
-    return hasWork && members.allSatisfy { $0.monitor.isDecidedOrEmpty }
+    return scenario.endsWhenDecided && hasWork && members.allSatisfy { $0.monitor.isDecidedOrEmpty }
   }
 
   private func seconds(_ time: Instant) -> Double { (time - (start ?? began)).seconds }

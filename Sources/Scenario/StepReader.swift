@@ -26,7 +26,7 @@ struct StepReader {
     try reader.expectKeys(Self.keys)
     let trigger = try trigger(reader)
     let (action, text) = try action(reader)
-    return Scenario.Step(trigger: trigger, action: action, text: text)
+    return Scenario.Step(trigger, action, text: text)
   }
 
   // MARK: When

@@ -63,9 +63,4 @@ enum Commands {
       Flag("test", configurable: false, group: Group.script, "try the default ones"),
     ],
     examples: [Example("otchat connect --video-source camera:/dev/video1", "a call with that camera")])
-
-  static let load = Command("load", summary: "Load a session and print a table", availability: .notYet)
-
-  static let doctor = Command(
-    "doctor", summary: "Tell what this machine and network can do", availability: .notYet)
 }

@@ -204,8 +204,8 @@ extension Commands {
       "junit", .file("FILE"), configurable: false, group: Group.script,
       "write the results of --expect as a JUnit report"),
     Flag(
-      "count", .integer("N", 1...1000), configurable: false, group: Group.script, availability: .notYet,
-      "that many participants in one process"),
+      "count", .integer("N", 1...100), configurable: false, group: Group.script,
+      "that many participants in one process, called NAME 1, NAME 2, …; without pictures and keys"),
   ]
 
   private static let networkFlags: [Flag] = [

@@ -26,6 +26,9 @@ struct ConnectCommand {
   }
 
   func run() async throws {
+    if let count = arguments.integer("count"), count > 1 {
+      return try await ConnectManyCommand(arguments, count: count).run()
+    }
     if arguments.boolean("insecure") {
       Output.note("warning: --insecure: anybody on the way can read and change this call")
     }

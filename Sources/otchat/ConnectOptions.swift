@@ -25,9 +25,10 @@ struct ConnectOptions {
   /// Where JSON Lines go; nil: nowhere.
   var events: String?
 
-  init(_ arguments: Arguments, environment: [String: String]) throws {
+  /// - Parameter name: instead of the flag's.
+  init(_ arguments: Arguments, environment: [String: String], name: String? = nil) throws {
     session = try Self.session(arguments)
-    publisher = try Self.publisher(arguments, environment: environment)
+    publisher = try Self.publisher(arguments, environment: environment, name: name)
     participant = try Self.participant(arguments)
     events = arguments.text("events")
     snapshot = try Self.snapshot(arguments, participant)
@@ -67,7 +68,9 @@ struct ConnectOptions {
         processesMicrophone: !arguments.boolean("no-aec")))
   }
 
-  private static func publisher(_ arguments: Arguments, environment: [String: String]) throws -> Publisher? {
+  private static func publisher(
+    _ arguments: Arguments, environment: [String: String], name: String?
+  ) throws -> Publisher? {
     guard !arguments.boolean("no-publish") else { return nil }
     let isScreen = arguments.boolean("screen")
     // Text has to be legible.
@@ -76,7 +79,7 @@ struct ConnectOptions {
     let sources = arguments.texts("video-source")
     return try Publisher(
       Publisher.Configuration(
-        name: arguments.text("name") ?? defaultName(environment),
+        name: name ?? arguments.text("name") ?? defaultName(environment),
         videoSources: sources.isEmpty ? [isScreen ? "screen" : "auto"] : sources,
         audioSource: arguments.text("audio-source") ?? "auto", width: size.width, height: size.height,
         frameRate: arguments.integer("frame-rate") ?? 30,

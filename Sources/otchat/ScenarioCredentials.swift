@@ -35,6 +35,11 @@ struct ScenarioCredentials {
     room = arguments.text("room") ?? Self.room
   }
 
+  /// The archives of the participants' session.
+  func archives() -> ArchiveControl {
+    ArchiveControl(ArchiveService(server: url, room: nil, trust: trust, timeout: .seconds(10)))
+  }
+
   /// Fresh ones.
   func get(_ role: Role, timeout: Duration) async throws -> Credentials {
     guard embedded == nil, role != .publisher, let endpoint = Credentials.endpoint(of: url, room: room) else {

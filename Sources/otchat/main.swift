@@ -13,6 +13,8 @@ func run(_ words: [String]) async throws {
     try arguments.merge(environment: ProcessInfo.processInfo.environment)
     switch arguments.command.name {
     case "connect": try await ConnectCommand(arguments).run()
+    case "doctor": try await DoctorCommand(arguments).run()
+    case "load": try await LoadCommand(arguments).run()
     case "run": try await RunCommand(arguments).run()
     case "devices": try await DevicesCommand(arguments).run()
     case "serve": try await ServeCommand(arguments).run()

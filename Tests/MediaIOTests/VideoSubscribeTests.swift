@@ -48,6 +48,18 @@ import Testing
     #expect(times.late.all.count == pipeline.statistics.framesRendered)
   }
 
+  @Test func whatIsNotDecodedIsCounted() throws {
+    let starts = Collector<Int>()
+    let pipeline = VideoSubscribePipeline(
+      renderer: nil, decodes: false, keyFrameNeeded: {}, started: { starts.add(1) })
+    // No key frame is needed, and nothing waits.
+    for frame in try encoded(9).dropFirst() { pipeline.push(received(frame, due: MonotonicClock.now())) }
+    let statistics = pipeline.statistics
+    #expect(statistics.framesReceived == 8 && statistics.framesDecoded == 0 && statistics.framesDropped == 0)
+    #expect(starts.all.count == 1)
+    pipeline.stop()
+  }
+
   /// Holds the pipeline's thread at its first picture until it is let go.
   private final class Barrier: VideoRenderer {
     let frames = Collector<VideoFrame>()

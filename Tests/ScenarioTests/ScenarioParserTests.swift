@@ -60,7 +60,7 @@ import Testing
     #expect(first.expectations.map(\.text) == ["event signal within 5s"])
     let steps = first.steps
     #expect(
-      steps[0] == .init(trigger: .at(.seconds(2)), action: .command(.microphone(.off)), text: "mute-mic"))
+      steps[0] == .init(.at(.seconds(2)), .command(.microphone(.off)), text: "mute-mic"))
     #expect(steps[1].trigger == .on(event: "signal", signalType: "go", member: 2, after: .seconds(1)))
     #expect(steps[1].action == .command(.say("hi there")))
     var up = Impairment()

@@ -181,7 +181,8 @@ extension WebServer {
   private func writeHeaders(_ wsi: OpaquePointer, _ response: HTTPResponse, closing: Bool) -> Bool {
     var headers = response.headers
     headers += [
-      ("Access-Control-Allow-Origin", "*"), ("Access-Control-Allow-Headers", "*"),
+      ("Date", HTTPDate.text(WallClock.microseconds() / 1_000_000)), ("Access-Control-Allow-Origin", "*"),
+      ("Access-Control-Allow-Headers", "*"),
       ("Access-Control-Allow-Methods", "*"),
     ]
     if closing { headers.append(("Connection", "close")) }
