@@ -1,5 +1,5 @@
 """The page records a call: buttons, badges, the file's own page."""
-import urllib.parse
+import asyncio, urllib.parse
 
 
 async def test_page_records_the_call(room):
@@ -17,6 +17,7 @@ async def test_page_records_the_call(room):
 
     # Of the recorder nobody knows: the three and their connections are all there is.
     assert len({event["connectionId"] for event in terminal.events if event["event"] == "connectionCreated"}) == 3
+    await asyncio.sleep(3)  # of film
     await page.js("stopRecording(), 1")
     await terminal.event("archiveStopped", 60, archiveId=started["archiveId"])
     for one in (page, late):
@@ -28,7 +29,8 @@ async def test_page_records_the_call(room):
     film = await room.open(address)
     await film.until("document.querySelector('main')?.dataset.status === 'available'", 60)
     await film.until("document.querySelector('video')?.readyState >= 2 && document.querySelector('video').videoWidth === 640", 40)
-    assert await film.js("document.querySelector('video').duration") > 1
+    duration = await film.js("document.querySelector('video').duration")
+    assert duration > 1, duration
 
 
 async def test_keys_of_a_terminal(room):
