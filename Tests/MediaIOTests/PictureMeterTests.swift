@@ -39,7 +39,7 @@ import Testing
       meter.read(grey(UInt8(100 + second % 2 * 4)), at: time(Double(second)))
     }
     #expect(meter.stillDuration == 4)
-    meter.read(grey(112), at: time(6))
+    meter.read(grey(120), at: time(6))
     #expect(meter.stillDuration == 0)
   }
 

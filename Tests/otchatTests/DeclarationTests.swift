@@ -143,11 +143,11 @@ struct DeclarationTests {
   @Test func whatIsNotYetThereSaysSo() {
     let help = program.help(["connect"], width: 100)
     let unwrapped = help.split(separator: "\n").map { $0.drop { $0 == " " } }.joined(separator: " ")
-    #expect(unwrapped.contains("that many participants in one process (not in this version yet)"))
-    #expect(!program.completions(for: .bash).contains("--count"))
+    #expect(unwrapped.contains("two audio channels (not in this version yet)"))
+    #expect(!program.completions(for: .bash).contains("--stereo"))
     #expect(program.completions(for: .bash).contains("--subscribe"))
-    let error = #expect(throws: UsageError.self) { try program.parse(["load"]) }
-    #expect(error?.message == "'otchat load' is not in this version yet")
+    let error = #expect(throws: UsageError.self) { try program.parse(["connect", "--stereo"]) }
+    #expect(error?.message == "--stereo is not in this version yet")
   }
 
   @Test func exampleConfigurationHoldsOnlyKeysOfConnect() throws {
