@@ -121,6 +121,8 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     try await eventually("a black picture") {
       view.frames.all.last.map(isBlack) == true
     }
+    // It is shown before it is encoded.
+    try await eventually("a black key frame") { frames.all.count { $0.isKeyFrame } == 2 }
     let first = try #require(frames.all.lastIndex { $0.isKeyFrame })
     #expect(first > 0)
     try await eventually("another one") { frames.all.count >= first + 2 }
