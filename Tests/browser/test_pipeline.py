@@ -4,6 +4,8 @@ import asyncio, os, re, tempfile
 
 from servers import SessionServer, otchat
 
+WAITS = True  # most of the time: several run side by side
+
 EXPECTATIONS = [
     "subscriber.video.framesPerSecond >= 15 for 2s within 20s",
     "subscriber.video.brightness > 0.1 for 2s within 20s",
