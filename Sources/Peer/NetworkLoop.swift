@@ -10,23 +10,14 @@ import Synchronization
 ///
 /// Ours is done inside GLib's poll function, until one of GLib's descriptors or times is due, or something
 /// was done that may have changed what GLib waits for (`touch`).
-///
-/// Being the network actor is having the turn. The thread in `run` has it but while it waits; meanwhile a media
-/// thread that has something to send takes it and sends, in place of waking the other one for that.
 final class NetworkLoop: @unchecked Sendable {
   // Safe to share: GLib locks contexts and sources itself, this one is never freed, and neither pointer nor
-  // descriptor ever changes. All variables are touched by whoever has the turn only, as `NetworkActor` sees to,
-  // and `polled` by the thread in `run`.
+  // descriptor ever changes. All variables are touched by the thread in `run` only, as `NetworkActor` sees to.
   /// `GMainContext *`
   let context: OpaquePointer
   private let wakeDescriptor = otchat_eventfd()
-  private let turn = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  /// Who has the turn; 0: nobody.
-  private let holder = Atomic<pthread_t>(0)
-  /// When the thread in `run` will wake up by itself.
-  private var sleepsUntil = TimerList.never
-  /// With more to watch, media threads leave the sending to this one.
-  private static let few = 8
+  /// The thread in `run`.
+  private let runner = Atomic<pthread_t>(0)
   private var timers = TimerList()
   private var watches: [Watch] = []
   private var nextWatch = 0
@@ -41,7 +32,6 @@ final class NetworkLoop: @unchecked Sendable {
   }
 
   init() {
-    pthread_mutex_init(turn, nil)
     context = g_main_context_new()
     g_main_context_set_poll_func(context) { descriptors, count, timeout in
       NetworkThread.shared.loop.poll(
@@ -52,60 +42,28 @@ final class NetworkLoop: @unchecked Sendable {
   /// From any thread: work has come.
   func wake() {
     // The loop looks for work before it waits.
-    if !isCurrent { ring() }
-  }
-
-  private func ring() {
+    if isCurrent { return }
     var one: UInt64 = 1
     _ = write(wakeDescriptor, &one, 8)
   }
 
-  /// Whether the caller has the turn.
-  var isCurrent: Bool { holder.load(ordering: .relaxed) == pthread_self() }
-
-  /// Calls `body` on the calling thread, which must hold no lock.
-  ///
-  /// - Returns: false if it was not called, as somebody else has the turn, or there is earlier work to be done.
-  func performNow(_ body: () -> Void) -> Bool {
-    guard !isCurrent, pthread_mutex_trylock(turn) == 0 else { return false }
-    guard watches.count <= Self.few, !NetworkThread.shared.hasWork else {
-      pthread_mutex_unlock(turn)
-      return false
-    }
-    holder.store(pthread_self(), ordering: .relaxed)
-    body()
-    let isDue = isTouched || timers.next < sleepsUntil || NetworkThread.shared.hasWork
-    holder.store(0, ordering: .relaxed)
-    pthread_mutex_unlock(turn)
-    if isDue { ring() }
-    return true
-  }
-
-  private func takeTurn() {
-    pthread_mutex_lock(turn)
-    holder.store(pthread_self(), ordering: .relaxed)
-  }
-
-  private func leaveTurn() {
-    holder.store(0, ordering: .relaxed)
-    pthread_mutex_unlock(turn)
-  }
+  /// Whether the caller is on the thread in `run`.
+  var isCurrent: Bool { runner.load(ordering: .relaxed) == pthread_self() }
 
   /// Runs the loop; never returns.
   func run() {
-    takeTurn()
+    runner.store(pthread_self(), ordering: .sequentiallyConsistent)
     g_main_context_push_thread_default(context)
     while true { g_main_context_iteration(context, 1) }
   }
 
-  // MARK: For whoever has the turn
+  // MARK: On the network thread
 
   /// To be called around whatever adds, changes or removes sources of GLib, as most calls of libnice do.
   func touch() { isTouched = true }
 
   /// Calls `ready` whenever the descriptor can be read, until `unwatch`.
   func watch(_ descriptor: Int32, _ ready: @escaping () -> Void) -> Int {
-    touch()  // the thread in `run` may be waiting without it
     nextWatch += 1
     watches.append(Watch(number: nextWatch, descriptor: descriptor, ready: ready))
     return nextWatch
@@ -149,10 +107,7 @@ final class NetworkLoop: @unchecked Sendable {
     for other in others {
       polled.append(pollfd(fd: other.fd, events: Int16(bitPattern: other.events), revents: 0))
     }
-    let milliseconds = milliseconds(until: end)
-    leaveTurn()
-    let count = Glibc.poll(&polled, nfds_t(polled.count), milliseconds)
-    takeTurn()
+    let count = Glibc.poll(&polled, nfds_t(polled.count), milliseconds(until: end))
     var ready: Int32 = 0
     for index in others.indices {
       others[index].revents = count > 0 ? UInt16(bitPattern: polled[first + index].revents) : 0
@@ -173,9 +128,9 @@ final class NetworkLoop: @unchecked Sendable {
   /// Rounded up, so that nothing is too early; several timers of a millisecond then fire together.
   private func milliseconds(until end: Instant?) -> Int32 {
     if NetworkThread.shared.hasWork { return 0 }
-    sleepsUntil = min(end ?? TimerList.never, timers.next)
-    if sleepsUntil == TimerList.never { return -1 }
-    return Int32(clamping: max(0, (sleepsUntil - MonotonicClock.now()).nanoseconds + 999_999) / 1_000_000)
+    let next = min(end ?? TimerList.never, timers.next)
+    if next == TimerList.never { return -1 }
+    return Int32(clamping: max(0, (next - MonotonicClock.now()).nanoseconds + 999_999) / 1_000_000)
   }
 }
 

@@ -38,11 +38,8 @@ final class NetworkThread: SerialExecutor {
   /// blocks nor touches Swift's shared pool.
   func perform(_ call: @escaping @Sendable () -> Void) { add(.call(call)) }
 
-  /// The same for calls that come with every packet: what they do to libnice, they tell the loop themselves. At
-  /// once on the calling thread, if the network thread is waiting; the caller must hold no lock.
-  func performMedia(_ call: @escaping @Sendable () -> Void) {
-    if !loop.performNow(call) { add(.media(call)) }
-  }
+  /// The same for calls that come with every packet: what they do to libnice, they tell the loop themselves.
+  func performMedia(_ call: @escaping @Sendable () -> Void) { add(.media(call)) }
 
   private func add(_ item: Work) {
     let wasEmpty = work.withLock { queue in
@@ -54,7 +51,7 @@ final class NetworkThread: SerialExecutor {
 
   var hasWork: Bool { work.withLock { !$0.isEmpty } }
 
-  /// Does what has been handed over so far.
+  /// Does what has been handed over so far. On the network thread.
   ///
   /// - Returns: whether any of it may have called libnice without saying so.
   func performWork() -> Bool {
