@@ -72,61 +72,63 @@ private final class Ghost: Sendable {
     }
   }
 }
+// One whole call at a time: several at once are too much for a sanitizer on two cores.
+extension CallTests {
+  @Suite struct SubscriptionFailureTests {
+    /// Stages of a stream that cannot be received: tried three times, then given up with the reason.
+    @Test(
+      .timeLimit(.minutes(2)),
+      arguments: [(nil, OpenTokError.Stage.signalling), ("v=0\r\nnonsense\r\n", .signalling)])
+    func isTriedAgainAndGivenUp(_ offer: String?, _ stage: OpenTokError.Stage) async throws {
+      let server = try await Server.start()
+      let ghost = try Ghost(server, offer: offer)
+      let participant = Participant(server) {
+        $0.offerTimeout = .milliseconds(500)
+        $0.retryDelay = .milliseconds(50)
+      }
+      try await participant.session.connect(token: server.token())
+      let stream = try await participant.stream(named: "ghost")
+      try await participant.session.subscribe(to: stream)
+      let error = try await participant.waitFor("an error") { event in
+        if case .error(let error) = event { error } else { nil }
+      }
+      guard case .subscriberFailed(stage, from: "ghost", _) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(error.code == 1554)
+      try await participant.waitFor("the end") { event in
+        if case .subscriberDestroyed(stream.id, .networkDisconnected) = event { true } else { nil }
+      }
+      try await eventually("three requests") { ghost.requests == 3 }
+      #expect(participant.events.count { $0.name == "warning" } == 2)
+      #expect(!participant.events.contains { $0.name == "subscriberConnected" })
+      // It may be tried again by hand.
+      try await participant.session.subscribe(to: stream)
+      ghost.leave()
+      try await participant.waitFor("the stream's end") { $0.name == "streamDestroyed" ? true : nil }
+      await participant.session.disconnect()
+      await server.stop()
+    }
 
-@Suite(.serialized) struct SubscriptionFailureTests {
-  /// Stages of a stream that cannot be received: tried three times, then given up with the reason.
-  @Test(
-    .timeLimit(.minutes(2)),
-    arguments: [(nil, OpenTokError.Stage.signalling), ("v=0\r\nnonsense\r\n", .signalling)])
-  func isTriedAgainAndGivenUp(_ offer: String?, _ stage: OpenTokError.Stage) async throws {
-    let server = try await Server.start()
-    let ghost = try Ghost(server, offer: offer)
-    let participant = Participant(server) {
-      $0.offerTimeout = .milliseconds(500)
-      $0.retryDelay = .milliseconds(50)
+    @Test(.timeLimit(.minutes(2))) func unsubscribingEndsTheAttempts() async throws {
+      let server = try await Server.start()
+      let ghost = try Ghost(server, offer: nil)
+      let participant = Participant(server) {
+        $0.offerTimeout = .milliseconds(200)
+        // Longer than a machine with too much to do needs to hear of the first failure.
+        $0.retryDelay = .seconds(20)
+      }
+      try await participant.session.connect(token: server.token())
+      let subscriber = try await participant.session.subscribe(to: await participant.stream(named: "ghost"))
+      try await participant.waitFor("the first failure") { $0.name == "warning" ? true : nil }
+      try await participant.session.unsubscribe(subscriber)
+      try await participant.waitFor("the end") { $0.name == "subscriberDestroyed" ? true : nil }
+      #expect(ghost.requests == 1)
+      #expect(!participant.events.contains { $0.name == "error" })
+      ghost.leave()
+      await participant.session.disconnect()
+      await server.stop()
     }
-    try await participant.session.connect(token: server.token())
-    let stream = try await participant.stream(named: "ghost")
-    try await participant.session.subscribe(to: stream)
-    let error = try await participant.waitFor("an error") { event in
-      if case .error(let error) = event { error } else { nil }
-    }
-    guard case .subscriberFailed(stage, from: "ghost", _) = error else {
-      Issue.record("\(error)")
-      return
-    }
-    #expect(error.code == 1554)
-    try await participant.waitFor("the end") { event in
-      if case .subscriberDestroyed(stream.id, .networkDisconnected) = event { true } else { nil }
-    }
-    try await eventually("three requests") { ghost.requests == 3 }
-    #expect(participant.events.count { $0.name == "warning" } == 2)
-    #expect(!participant.events.contains { $0.name == "subscriberConnected" })
-    // It may be tried again by hand.
-    try await participant.session.subscribe(to: stream)
-    ghost.leave()
-    try await participant.waitFor("the stream's end") { $0.name == "streamDestroyed" ? true : nil }
-    await participant.session.disconnect()
-    await server.stop()
-  }
-
-  @Test(.timeLimit(.minutes(2))) func unsubscribingEndsTheAttempts() async throws {
-    let server = try await Server.start()
-    let ghost = try Ghost(server, offer: nil)
-    let participant = Participant(server) {
-      $0.offerTimeout = .milliseconds(200)
-      // Longer than a machine with too much to do needs to hear of the first failure.
-      $0.retryDelay = .seconds(20)
-    }
-    try await participant.session.connect(token: server.token())
-    let subscriber = try await participant.session.subscribe(to: await participant.stream(named: "ghost"))
-    try await participant.waitFor("the first failure") { $0.name == "warning" ? true : nil }
-    try await participant.session.unsubscribe(subscriber)
-    try await participant.waitFor("the end") { $0.name == "subscriberDestroyed" ? true : nil }
-    #expect(ghost.requests == 1)
-    #expect(!participant.events.contains { $0.name == "error" })
-    ghost.leave()
-    await participant.session.disconnect()
-    await server.stop()
   }
 }
