@@ -16,6 +16,7 @@ package enum MediaRemuxer {
     -> Duration
   {
     let input = try Input(source)
+    defer { withExtendedLifetime(input) {} }
     let output = try MediaOutput(path: target, format: format.rawValue)
     var streams: [Int32: (index: Int32, timeBase: AVRational)] = [:]
     for index in 0..<Int(input.format.pointee.nb_streams) {
@@ -53,7 +54,9 @@ package enum MediaRemuxer {
 
   /// How long a complete file is; zero if it does not say.
   package static func length(_ path: String) throws(SourceError) -> Duration {
-    let length = try Input(path).format.pointee.duration
+    let input = try Input(path)
+    // What `format` points to ends with the input, and Swift ends that after its last use.
+    let length = withExtendedLifetime(input) { input.format.pointee.duration }
     return length == OTCHAT_AV_NOPTS_VALUE ? .zero : .microseconds(max(0, length))
   }
 
