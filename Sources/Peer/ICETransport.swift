@@ -63,7 +63,7 @@ final class ICETransport {
   private static let maximumRelays = 4
   private static let maximumRemoteCandidates = Int(NICE_AGENT_MAX_REMOTE_CANDIDATES)
   private static let maximumNames = 8
-  private static let component: UInt32 = 1
+  static let component: UInt32 = 1
 
   /// The owner's number for it.
   let generation: Int
@@ -80,12 +80,12 @@ final class ICETransport {
 
   private let configuration: Configuration
   private let events: (Event) -> Void
-  private let received: (UnsafeMutableRawBufferPointer, Instant) -> Void
-  private let drained: (Instant) -> Void
+  let received: (UnsafeMutableRawBufferPointer, Instant) -> Void
+  let drained: (Instant) -> Void
   /// What carries media where libnice need not.
   private var media: MediaSocket?
-  private let agent: UnsafeMutableRawPointer  // GObject, one reference is ours until `close`
-  private let stream: UInt32
+  let agent: UnsafeMutableRawPointer  // GObject, one reference is ours until `close`
+  let stream: UInt32
   private var tunnels: [TLSTunnel] = []
   private var relays: [Relay] = []
   private var relayCandidates = 0
@@ -102,7 +102,7 @@ final class ICETransport {
   }
 
   /// To be used for each call of libnice: it may change what the loop has to wait for.
-  private var niceAgent: OpaquePointer {
+  var niceAgent: OpaquePointer {
     NetworkThread.shared.loop.touch()
     return OpaquePointer(agent)
   }
@@ -311,84 +311,9 @@ final class ICETransport {
       url.transport == .udp ? NICE_RELAY_TYPE_TURN_UDP : NICE_RELAY_TYPE_TURN_TCP)
   }
 
-  // MARK: Callbacks
-  // libnice calls back on the network thread only, as it runs on its context. `self` is passed unretained:
-  // `close`, which `deinit` calls on this same thread, takes every callback away before `self` can go.
+  // MARK: What libnice says
 
-  private func connectCallbacks() {
-    let me = Unmanaged.passUnretained(self).toOpaque()
-    let onState:
-      @convention(c) (UnsafeMutableRawPointer?, UInt32, UInt32, UInt32, UnsafeMutableRawPointer?) -> Void
-    onState = { _, _, _, state, me in ICETransport.with(me) { $0.stateChanged(NiceComponentState(state)) } }
-    connect("component-state-changed", unsafeBitCast(onState, to: GCallback.self), me)
-
-    let onCandidate:
-      @convention(c) (
-        UnsafeMutableRawPointer?, UnsafeMutablePointer<NiceCandidate>?, UnsafeMutableRawPointer?
-      ) -> Void
-    onCandidate = { _, candidate, me in
-      guard let candidate else { return }
-      nonisolated(unsafe) let borrowed = candidate  // stays on this thread, used during the call only
-      ICETransport.with(me) { $0.found(borrowed) }
-    }
-    connect("new-candidate-full", unsafeBitCast(onCandidate, to: GCallback.self), me)
-
-    let onDone: @convention(c) (UnsafeMutableRawPointer?, UInt32, UnsafeMutableRawPointer?) -> Void
-    onDone = { _, _, me in ICETransport.with(me) { $0.gatheringEnded() } }
-    connect("candidate-gathering-done", unsafeBitCast(onDone, to: GCallback.self), me)
-
-    let onPair:
-      @convention(c) (
-        UnsafeMutableRawPointer?, UInt32, UInt32, UnsafeMutablePointer<NiceCandidate>?,
-        UnsafeMutablePointer<NiceCandidate>?, UnsafeMutableRawPointer?
-      ) -> Void
-    onPair = { _, _, _, local, remote, me in
-      guard let local, let remote else { return }
-      let pair = (ICETransport.text(local), ICETransport.text(remote))
-      let base = ICETransport.text(&local.pointee.base_addr)
-      let destination = MediaSocket.Destination { otchat_socket_address(remote, $0) }
-      ICETransport.with(me) {
-        $0.selected(local: pair.0, remote: pair.1, base: base, destination: destination)
-      }
-    }
-    connect("new-selected-pair-full", unsafeBitCast(onPair, to: GCallback.self), me)
-
-    nice_agent_attach_recv(
-      niceAgent, stream, Self.component, NetworkThread.shared.loop.context,
-      { _, _, _, count, bytes, me in
-        let now = MonotonicClock.now()
-        ICETransport.spareTheLoop()
-        // libnice's own buffer for this datagram, not read again by it.
-        nonisolated(unsafe) let datagram = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
-        ICETransport.with(me) {
-          $0.received(datagram, now)
-          $0.drained(now)
-        }
-      }, me)
-  }
-
-  /// Around each call of a source that may not be entered again, GLib takes its socket out of the poll and
-  /// puts it back, and writes to the loop's eventfd each time. The source that called us may be entered
-  /// again, as nothing that it calls runs the loop.
-  private nonisolated static func spareTheLoop() {
-    guard let source = g_main_current_source(), g_source_get_can_recurse(source) == 0 else { return }
-    g_source_set_can_recurse(source, 1)
-  }
-
-  private func connect(_ signal: String, _ callback: @escaping GCallback, _ me: UnsafeMutableRawPointer) {
-    g_signal_connect_data(agent, signal, callback, me, nil, GConnectFlags(rawValue: 0))
-  }
-
-  private nonisolated static func with(
-    _ pointer: UnsafeMutableRawPointer?, _ body: @NetworkActor (ICETransport) -> Void
-  ) {
-    guard let pointer else { return }
-    // Called by GLib on the network thread only; the transport closes its agent before it goes.
-    nonisolated(unsafe) let me = pointer
-    NetworkActor.assumeIsolated { body(Unmanaged<ICETransport>.fromOpaque(me).takeUnretainedValue()) }
-  }
-
-  private func stateChanged(_ component: NiceComponentState) {
+  func stateChanged(_ component: NiceComponentState) {
     let next: State
     switch component {
     case NICE_COMPONENT_STATE_CONNECTING: next = .checking
@@ -406,7 +331,7 @@ final class ICETransport {
     report(.stateChanged(next))
   }
 
-  private func gatheringEnded() {
+  func gatheringEnded() {
     report(.gatheringComplete)
     // A relay address for each of ours is what each server gives. libnice does not tell which server one is of.
     guard relayCandidates < relays.count * max(1, gathered.count) else { return }
@@ -423,7 +348,7 @@ final class ICETransport {
     }
   }
 
-  private func found(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
+  func found(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
     if candidate.pointee.type == NICE_CANDIDATE_TYPE_RELAYED { relayCandidates += 1 }
     guard !configuration.relayOnly || candidate.pointee.type == NICE_CANDIDATE_TYPE_RELAYED,
       let text = nice_agent_generate_local_candidate_sdp(niceAgent, candidate)
@@ -432,7 +357,7 @@ final class ICETransport {
     report(.candidate(String(String(cString: text).trimmingPrefix("a="))))
   }
 
-  private func selected(
+  func selected(
     local: String, remote: String, base: String, destination: MediaSocket.Destination
   ) {
     selectedPair = (local, remote)

@@ -1,3 +1,4 @@
+import Base
 import Foundation
 
 /// Results as JUnit's XML, which CI systems read.
@@ -33,18 +34,11 @@ struct JUnitReport {
   }
 
   private static func escaped(_ text: String) -> String {
-    var escaped = ""
+    // XML 1.0 has no way to write control characters.
+    var printable = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      // XML 1.0 has no way to write these.
-      case _ where scalar.properties.generalCategory == .control: escaped += "?"
-      default: escaped.unicodeScalars.append(scalar)
-      }
+      printable.append(scalar.properties.generalCategory == .control ? "?" : scalar)
     }
-    return escaped
+    return String(printable).markupEscaped
   }
 }

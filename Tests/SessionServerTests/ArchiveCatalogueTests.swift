@@ -245,6 +245,19 @@ import Testing
     var last = Scene(kept: [available])
     #expect(last.drain() == [], "a finished one is as it is")
   }
+
+  @Test func wildNumbersInARecordStopNothing() throws {
+    var scene = Scene()
+    _ = try scene.start(ArchiveOptions())
+    var object = try #require(try scene.catalogue.archive("A1").record.objectValue)
+    object["status"] = "available"
+    for (duration, size, shown) in [(1e300, Int64.max, "min"), (-.infinity, Int64.min, "0 min 0 s, 0 KiB")] {
+      (object["duration"], object["size"]) = (.number(duration), .integer(size))
+      let archive = try #require(Archive(record: .object(object)))
+      #expect((0...1e9).contains(archive.durationSeconds) && archive.sizeBytes >= 0)
+      #expect(ArchivePage.html(archive, file: "archive.mp4").contains(shown))
+    }
+  }
 }
 
 @Suite struct ArchiveOptionsTests {

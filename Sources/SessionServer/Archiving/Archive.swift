@@ -106,8 +106,9 @@ extension Archive {
     self.layout = layout
     self.status = status
     reason = record["reason"]?.stringValue ?? ""
-    durationSeconds = record["duration"]?.doubleValue ?? 0
-    sizeBytes = record["size"]?.integerValue ?? 0
+    // Whoever can write the file can write any number.
+    durationSeconds = min(max(0, record["duration"]?.doubleValue ?? 0), 1e9)
+    sizeBytes = min(max(0, record["size"]?.integerValue ?? 0), 1 << 60)
     // A name, never a path.
     file = record["file"]?.stringValue.flatMap { $0.contains("/") || $0.hasPrefix(".") ? nil : $0 }
     streams = (record["streams"]?.arrayValue ?? []).compactMap { Stream($0) }

@@ -1,8 +1,10 @@
+import Base
+
 /// The page that plays an archive, or waits until it is there.
 enum ArchivePage {
   /// - Parameter file: the address of the file, behind the archive's own.
   static func html(_ archive: Archive, file: String?) -> String {
-    let name = escaped(archive.options.name.isEmpty ? "Archive" : archive.options.name)
+    let name = archive.options.name.isEmpty ? "Archive" : archive.options.name.markupEscaped
     let refresh =
       archive.status == .started || archive.status == .stopped
       ? #"<meta http-equiv="refresh" content="2">"# : ""
@@ -23,7 +25,7 @@ enum ArchivePage {
       </style>
       <h1>\(name)</h1>
       <main data-status="\(archive.status.rawValue)">
-      \(content(archive, file: file.map { escaped("/archive/\(archive.id)/\($0)") }))
+      \(content(archive, file: file.map { "/archive/\(archive.id)/\($0)".markupEscaped }))
       </main>
       </html>
 
@@ -34,7 +36,7 @@ enum ArchivePage {
     switch archive.status {
     case .started: return "<p>It is being recorded. This page shows it when it is finished.</p>"
     case .stopped: return "<p>It is being finished. This page shows it then.</p>"
-    case .failed: return "<p>It failed: \(escaped(archive.reason)).</p>"
+    case .failed: return "<p>It failed: \(archive.reason.markupEscaped).</p>"
     case .available:
       guard let file else { return "<p>Its file is missing.</p>" }
       let seconds = Int(archive.durationSeconds.rounded())
@@ -44,20 +46,5 @@ enum ArchivePage {
         ? #"<video controls autoplay playsinline src="\#(file)"></video>"# : ""
       return #"\#(video)<p><a href="\#(file)" download>Download</a> (\#(about))</p>"#
     }
-  }
-
-  private static func escaped(_ text: String) -> String {
-    var result = ""
-    for character in text.unicodeScalars {
-      switch character {
-      case "&": result += "&amp;"
-      case "<": result += "&lt;"
-      case ">": result += "&gt;"
-      case "\"": result += "&quot;"
-      case "'": result += "&#39;"
-      default: result.unicodeScalars.append(character)
-      }
-    }
-    return result
   }
 }
