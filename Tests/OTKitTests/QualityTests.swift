@@ -145,3 +145,19 @@ import Testing
     #expect((monitor.audio ?? 5) < 2)
   }
 }
+
+@Suite struct StableScoreTests {
+  /// However fast the opinion changes, the score does so every five seconds at most.
+  @Test func changesHaveAPauseBetweenThem() {
+    var score = StableScore()
+    var changes: [Int] = []
+    for second in 0..<40 {
+      let opinion = second < 10 || second / 4 % 2 == 0 ? 4.0 : 1.0
+      if score.update(opinion, at: Instant(nanoseconds: Int64(1 + second) * 1_000_000_000)) {
+        changes.append(second)
+      }
+    }
+    #expect(changes.count >= 3, "\(changes)")
+    #expect(zip(changes, changes.dropFirst()).allSatisfy { $1 - $0 >= 5 }, "\(changes)")
+  }
+}

@@ -49,6 +49,15 @@ import Testing
     #expect(run.changes == ["videoDisableWarning 2.5", "videoDisableWarningLifted 13.5"])
   }
 
+  /// A warning below 200 kb/s, no picture below 150.
+  @Test func whereThePictureGoes() {
+    for (available, expected) in [(205_000, 0), (155_000, 1), (145_000, 2)] {
+      var run = Run()
+      run.run(30, available: available)
+      #expect(run.changes.count == expected, "\(available): \(run.changes)")
+    }
+  }
+
   @Test func aShortLackIsNothing() {
     var run = Run()
     for _ in 0..<20 {
