@@ -10,6 +10,9 @@ final class AudioPlayout {
   /// Samples a channel that are kept after they were heard, to lengthen from.
   private static let past = TimeStretcher.longest
   private static let capacity = past + OpusDecoder.maximumSamples + 2 * TimeStretcher.longest + chunk
+  /// With more samples waiting nothing is lengthened: in silence that could be done at each tick, by more
+  /// than is heard in one, and they would outgrow their memory.
+  static let maximumLengthened = 2 * chunk
 
   let receiver: AudioReceiver
   private var buffer = AudioJitterBuffer()
@@ -17,7 +20,7 @@ final class AudioPlayout {
   private var stretcher = TimeStretcher()
   /// Decoded stereo samples: `past` a channel that were heard, then `waiting` that will be.
   private let samples: UnsafeMutableBufferPointer<Int16>
-  private var waiting = 0
+  private(set) var waiting = 0
   private var blips = BlipDetector()
   private var level = AudioLevel()
   private var chunks = 0
@@ -44,7 +47,9 @@ final class AudioPlayout {
     for packet in coming[..<count] { buffer.insert(packet) }
     coming.removeFirst(count)
     while waiting < Self.chunk { decodeNext(at: time) }
-    if let wish = buffer.stretch(waiting: waiting, at: time) {
+    if let wish = buffer.stretch(waiting: waiting, at: time),
+      wish.samples > 0 || waiting <= Self.maximumLengthened
+    {
       stretch(wish, at: time)
       while waiting < Self.chunk { decodeNext(at: time) }
     }

@@ -166,6 +166,21 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
     #expect(statistics.totalSamplesDuration > 19.9)
   }
 
+  @Test func silenceIsLengthenedWithinItsMemory() throws {
+    let call = try AudioCall(SilenceSource())
+    call.run(seconds: 1)
+    // As lip sync asks for when pictures come late.
+    call.playout.receiver.setMinimumDelay(.milliseconds(800))
+    var most = 0
+    for _ in 0..<300 {
+      call.run(seconds: 0.01)
+      most = max(most, call.playout.waiting)
+    }
+    #expect(most <= AudioPlayout.maximumLengthened + TimeStretcher.longest, "\(most)")
+    let delay = try #require(call.playout.receiver.playoutPosition?.delay)
+    #expect(delay >= .milliseconds(780), "\(delay)")
+  }
+
   @Test func whatIsMadeUpForLaterSoundsTheSame() throws {
     /// Half of the packets come by up to 60 ms late, some of them too late, and some never.
     func play(ticksAtOnce: Int) throws -> AudioReceiver {
