@@ -26,9 +26,19 @@ package enum Log {
   package static func write(_ level: Level, _ module: String, _ message: @autoclosure () -> String) {
     let descriptor = state.withLock { level <= $0.level ? $0.descriptor : nil }
     guard let descriptor else { return }
+    write("\(level) \(module): \(message())", to: descriptor)
+  }
+
+  /// What was asked for by a flag of its own, whatever the level is.
+  package static func dump(_ module: String, _ text: String) {
+    guard let descriptor = state.withLock({ $0.descriptor }) else { return }
+    write("\(module): \(text)", to: descriptor)
+  }
+
+  private static func write(_ text: String, to descriptor: Int32) {
     let microseconds = WallClock.microseconds()
     let fraction = String(microseconds % 1_000_000 + 1_000_000).dropFirst()
-    let line = "\(microseconds / 1_000_000).\(fraction) \(level) \(module): \(message())\n"
+    let line = "\(microseconds / 1_000_000).\(fraction) \(text)\n"
     line.utf8CString.withUnsafeBytes { bytes in
       _ = Glibc.write(descriptor, bytes.baseAddress, bytes.count - 1)
     }

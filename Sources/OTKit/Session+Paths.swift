@@ -29,6 +29,7 @@ extension Session {
       certificateFile: self.configuration.trust.certificateFile, insecure: self.configuration.trust.insecure)
     configuration.relayOnly = self.configuration.relayOnly || info?.relayOnly == true
     configuration.link = self.configuration.link
+    configuration.capture = self.configuration.capture
     return configuration
   }
 

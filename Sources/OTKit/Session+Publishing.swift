@@ -313,6 +313,7 @@ extension Session {
     switch output {
     case .offer(let peer, let sdp):
       Log.info("session", "offering stream \(peer.streamID) to \(subscriberName(peer) ?? "a subscriber")")
+      dump("offer sent", peer, sdp)
       post { $0.offer(sdp, to: peer) }
     case .candidate(let peer, let candidate, let mid, let index):
       post { $0.candidate(candidate, sdpMid: mid, sdpMLineIndex: index, to: peer) }

@@ -165,9 +165,11 @@ extension Session {
       offerRequested(peer)
     case .offer(let peer, let sdp, _):
       Log.info("session", "an offer of stream \(peer.streamID) has come")
+      dump("offer received", peer, sdp)
       offerReceived(peer, sdp)
     case .answer(let peer, let sdp, _):
       Log.info("session", "an answer for stream \(peer.streamID) has come")
+      dump("answer received", peer, sdp)
       answerReceived(peer, sdp)
     case .candidate(let peer, let candidate, let mid, let index):
       candidateReceived(peer, candidate, mid, index)

@@ -320,6 +320,7 @@ extension Session {
     switch output {
     case .answer(let peer, let sdp):
       Log.info("session", "answering the offer of stream \(peer.streamID)")
+      dump("answer sent", peer, sdp)
       post { $0.answer(sdp, to: peer) }
     case .candidate(let peer, let candidate, let mid, let index):
       post { $0.candidate(candidate, sdpMid: mid, sdpMLineIndex: index, to: peer) }

@@ -38,6 +38,10 @@ extension Session {
     package var retryDelay: Duration = .seconds(1)
     /// A network for media that is worse than the real one.
     package var link: ImpairedLink?
+    /// Gets all packets of media as they are without encryption.
+    package var capture: PacketCapture?
+    /// Writes all session descriptions to where diagnostics go, without the passwords in them.
+    package var logsDescriptions = false
 
     public init(
       apiURL: String? = nil, trust: TLSTrust = .system, timeout: Duration = .seconds(10),

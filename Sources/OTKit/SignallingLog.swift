@@ -41,7 +41,24 @@ extension JSON {
   }
 }
 
+/// A session description for a person to read: without passwords of ICE (RFC 8839, 5.4), a line for a line, and
+/// nothing in it that a terminal would obey.
+func descriptionText(_ sdp: String) -> String {
+  sdp.prefix(65_536).split(whereSeparator: \.isNewline).map { line in
+    let text = line.unicodeScalars.map { $0.properties.generalCategory == .control ? "." : String($0) }
+      .joined()
+    return "  " + (text.firstRange(of: "ice-pwd:").map { text[..<$0.upperBound] + "…" } ?? text[...])
+  }.joined(separator: "\n")
+}
+
 extension Session {
+  /// `--dump-sdp`
+  func dump(_ what: String, _ peer: PeerAddress, _ sdp: String) {
+    guard configuration.logsDescriptions else { return }
+    let subscriber = peer.subscriberID.map { ", subscriber \($0)" } ?? ""
+    Log.dump("sdp", "\(what), stream \(peer.streamID)\(subscriber)\n\(descriptionText(sdp))")
+  }
+
   func log(_ event: WebSocketClient.Event) {
     switch event {
     case .opened: Log.info("session", "the socket is open")

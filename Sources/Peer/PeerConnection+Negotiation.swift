@@ -69,6 +69,7 @@ extension PeerConnection {
     for stream in kept where !sendStreams.contains(where: { $0.configuration == stream }) {
       sendStreams.append((stream, rtp.addSendStream(stream)))
     }
+    capture?.streamsChanged(sendStreams.map(\.configuration), [])
     try connect(to: outcome.transport, isNew: nextICE != nil || remote == nil)
   }
 
@@ -112,6 +113,7 @@ extension PeerConnection {
     for stream in answer.streams where !receiveStreams.contains(where: { $0.configuration == stream }) {
       receiveStreams.append((stream, rtp.addReceiveStream(stream)))
     }
+    capture?.streamsChanged([], receiveStreams.map(\.configuration))
     try connect(to: answer.transport, isNew: isNew)
     let description = answer.description(localTransport(transport))
     try transport.gather()
@@ -230,6 +232,7 @@ extension PeerConnection {
     case .gatheringComplete: emit(.gatheringComplete)
     case .relayFailed(let server, let reason): emit(.relayFailed(server: server, reason: reason))
     case .selectedPair:
+      if generation == ice?.generation { capture?.pathChanged(ice?.selectedPair) }
       if generation == ice?.generation, iceState == .connected || iceState == .completed {
         tell(iceState, nil)
       }

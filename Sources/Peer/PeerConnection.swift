@@ -52,6 +52,8 @@ package final class PeerConnection {
     package var maximumBitrate = 2_500_000
     /// A network that is worse than the real one; nil: that one.
     package var link: ImpairedLink?
+    /// Gets all packets as they are without encryption.
+    package var capture: PacketCapture?
 
     package init(certificate: Certificate, cname: String) {
       self.certificate = certificate
@@ -118,6 +120,7 @@ package final class PeerConnection {
   /// Whether a retransmission repeats a packet number (no RTX), which AES-GCM must never see.
   var repeatsPackets = false
   private var association: String?
+  let capture: ConnectionCapture?
 
   // Media
   var rtp: RTPSession?
@@ -137,6 +140,7 @@ package final class PeerConnection {
   package init(configuration: Configuration, events: @escaping (PeerEvent) -> Void) {
     self.configuration = configuration
     handle = events
+    capture = configuration.capture.map { ConnectionCapture($0) }
     rtpTimer = NetworkTimer { [weak self] in self?.advance() }
     limitTimer = NetworkTimer { [weak self] in self?.expire() }
     watchTimer = NetworkTimer { [weak self] in self?.watch() }
@@ -268,7 +272,7 @@ package final class PeerConnection {
       packets: { [weak self] packet, now in
         guard let self, phase == .connected else { return }
         rtp?.receive(packet, at: now)
-      })
+      }, capture: capture)
   }
 
   private func secureTransport(_ event: SecureTransport.Event) {
@@ -314,6 +318,7 @@ package final class PeerConnection {
   func pathOpened() {
     opened = MonotonicClock.now()
     hasConsent = true
+    capture?.pathChanged(ice?.selectedPair)
     guard phase == .connecting, let remote, let secure else { return }
     wait(for: nil)
     secure.start(

@@ -34,6 +34,7 @@ final class SecureTransport {
   private let transmit: (UnsafeRawBufferPointer) -> Bool
   private let events: (Event) -> Void
   private let packets: (UnsafeRawBufferPointer, Instant) -> Void
+  private let capture: ConnectionCapture?
   private var state = State.new
   private var dtls: DTLSTransport?
   private var srtp: SRTPTransport?
@@ -47,14 +48,17 @@ final class SecureTransport {
   /// - Parameters:
   ///   - transmit: sends one datagram; false if it was not sent.
   ///   - packets: called with each authentic RTP or RTCP packet; the memory is valid during the call only.
+  ///   - capture: gets every packet that was sent or that is authentic.
   init(
     certificate: Certificate, transmit: @escaping (UnsafeRawBufferPointer) -> Bool,
-    events: @escaping (Event) -> Void, packets: @escaping (UnsafeRawBufferPointer, Instant) -> Void
+    events: @escaping (Event) -> Void, packets: @escaping (UnsafeRawBufferPointer, Instant) -> Void,
+    capture: ConnectionCapture? = nil
   ) {
     self.certificate = certificate
     self.transmit = transmit
     self.events = events
     self.packets = packets
+    self.capture = capture
     timer = NetworkTimer { [weak self] in self?.timeout() }
   }
 
@@ -98,6 +102,8 @@ final class SecureTransport {
   /// `SRTPTransport.tailroom` bytes more.
   @discardableResult
   func send(_ buffer: UnsafeMutableRawBufferPointer, count: Int, isRTCP: Bool) -> Bool {
+    // Protecting it changes it.
+    let plain = capture == nil ? nil : Array(buffer[..<min(count, buffer.count)])
     guard state == .connected, let size = srtp?.protect(buffer, count: count, isRTCP: isRTCP),
       transmit(UnsafeRawBufferPointer(rebasing: buffer[0..<size]))
     else {
@@ -106,6 +112,9 @@ final class SecureTransport {
     }
     packetsSent &+= 1
     bytesSent &+= size
+    if let capture, let plain {
+      capture.record(isRTCP ? .rtcp : .rtp, plain, .outbound, at: MonotonicClock.now())
+    }
     return true
   }
 
@@ -125,8 +134,10 @@ final class SecureTransport {
       scratch.copyMemory(from: UnsafeRawBufferPointer(packet))
       packet = UnsafeMutableRawBufferPointer(rebasing: scratch[0..<packet.count])
     }
-    switch srtp?.unprotect(packet, isRTCP: (192...223).contains(packet[1])) {
+    let isRTCP = (192...223).contains(packet[1])
+    switch srtp?.unprotect(packet, isRTCP: isRTCP) {
     case .packet(let size):
+      capture?.record(isRTCP ? .rtcp : .rtp, Array(packet[..<size]), .inbound, at: now)
       packetsReceived &+= 1
       bytesReceived &+= datagram.count
       lastReceived = now

@@ -18,7 +18,7 @@ extension Commands {
       """,
     ],
     flags: sessionFlags + publishingFlags + subscribingFlags + displayFlags + scriptFlags + networkFlags
-      + logging,
+      + debugging + logging,
     examples: [
       Example("otchat connect", "a call: the printed URL is for the other one's browser"),
       Example(
@@ -206,6 +206,15 @@ extension Commands {
     Flag(
       "count", .integer("N", 1...100), configurable: false, group: Group.script,
       "that many participants in one process, called NAME 1, NAME 2, …; without pictures and keys"),
+  ]
+
+  private static let debugging: [Flag] = [
+    Flag(
+      "pcap", .file("FILE"), configurable: false, group: Group.logging,
+      "write RTP and RTCP without encryption, as pcapng for Wireshark; - is standard output"),
+    Flag(
+      "dump-sdp", configurable: false, group: Group.logging,
+      "write offers and answers to where diagnostics go, without their passwords"),
   ]
 
   private static let networkFlags: [Flag] = [

@@ -10,6 +10,7 @@ struct ConnectCommand {
   private let arguments: Arguments
   private let options: ConnectOptions
   private let log: LogOutput
+  private let capture: CaptureOutput
 
   /// All that would end the process without giving the terminal back.
   private static let signals = [
@@ -22,12 +23,20 @@ struct ConnectCommand {
     try ConfigurationFile.merge(into: &arguments, environment: environment)
     self.arguments = arguments
     log = try LogOutput(arguments)
-    options = try ConnectOptions(arguments, environment: environment)
+    var options = try ConnectOptions(arguments, environment: environment)
+    if case .terminal = options.rendering, options.session.logsDescriptions, !log.isFile {
+      throw Failure(
+        .usage, "--dump-sdp writes to standard error, where the picture is",
+        hint: "add --log-file FILE, or --render none")
+    }
+    capture = try CaptureOutput(arguments)
+    options.session.capture = capture.capture
+    self.options = options
   }
 
   func run() async throws {
     if let count = arguments.integer("count"), count > 1 {
-      return try await ConnectManyCommand(arguments, count: count).run()
+      return try await ConnectManyCommand(arguments, count: count, capture: capture).run()
     }
     if arguments.boolean("insecure") {
       Output.note("warning: --insecure: anybody on the way can read and change this call")
@@ -50,6 +59,7 @@ struct ConnectCommand {
       Task { await exit.finish(continuation) { await call(events, exit) } }
     }
     events?.close()
+    capture.close()
     let report = ExpectationReport(results: await exit.expectations)
     report.show(isQuiet: arguments.boolean("quiet"), environment: ProcessInfo.processInfo.environment)
     if let junit {

@@ -9,10 +9,13 @@ import Scenario
 struct ConnectManyCommand {
   private let arguments: Arguments
   private let count: Int
+  private let capture: CaptureOutput
 
-  init(_ arguments: Arguments, count: Int) {
+  /// - Parameter capture: of all participants together.
+  init(_ arguments: Arguments, count: Int, capture: CaptureOutput) {
     self.arguments = arguments
     self.count = count
+    self.capture = capture
   }
 
   func run() async throws {
@@ -30,15 +33,17 @@ struct ConnectManyCommand {
     let source = try await CredentialSource.resolve(arguments)
     let archives = ArchiveControl(source.archives)
     archives.enter(source.credentials)
-    let played = await player.play(archives) { [arguments] member, _, observer in
+    let played = await player.play(archives) { [arguments, capture] member, _, observer in
       var options = try ConnectOptions(arguments, environment: environment, name: member.name)
       options.participant.expectations = []
       options.session.start = ProcessClock.start
+      options.session.capture = capture.capture
       return Participant(
         credentials: source.credentials, configuration: options.session, publisher: options.publisher,
         options: options.participant, renew: source.renew, renderers: { _ in nil }, observer: observer)
     }
     await source.embedded?.stop()
+    capture.close()
     try player.finish(played)
   }
 }

@@ -28,12 +28,14 @@ struct ConnectOptions {
   /// - Parameter name: instead of the flag's.
   init(_ arguments: Arguments, environment: [String: String], name: String? = nil) throws {
     session = try Self.session(arguments)
+    session.logsDescriptions = arguments.boolean("dump-sdp")
     publisher = try Self.publisher(arguments, environment: environment, name: name)
     participant = try Self.participant(arguments)
     events = arguments.text("events")
     snapshot = try Self.snapshot(arguments, participant)
     capabilities = TerminalCapabilities(environment: environment)
-    rendering = Self.rendering(arguments, capabilities, eventsOnOutput: events == "-")
+    rendering = Self.rendering(
+      arguments, capabilities, outputIsTaken: events == "-" || arguments.text("pcap") == "-")
     state = CallState(
       ownName: publisher?.configuration.name ?? Self.defaultName(environment), isPublishing: publisher != nil,
       microphoneOn: publisher?.isPublishingAudio ?? false, cameraOn: publisher?.isPublishingVideo ?? false,
@@ -155,10 +157,10 @@ struct ConnectOptions {
   }
 
   private static func rendering(
-    _ arguments: Arguments, _ capabilities: TerminalCapabilities, eventsOnOutput: Bool
+    _ arguments: Arguments, _ capabilities: TerminalCapabilities, outputIsTaken: Bool
   ) -> Rendering {
     let terminal = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && capabilities.addressable
-    guard terminal, !eventsOnOutput else { return .none }
+    guard terminal, !outputIsTaken else { return .none }
     switch arguments.text("render") {
     case "none": return .none
     case "kitty": return .terminal(capabilities.isMultiplexed ? nil : .kitty)

@@ -20,6 +20,13 @@ import Testing
     #expect(!text.contains("hush"))
   }
 
+  @Test func aDumpedDescriptionHoldsNoPasswordAndNothingForTheTerminal() {
+    let sdp = "v=0\r\na=ice-ufrag:abcd\r\na=ice-pwd:hush1\r\ns=\u{1B}[2J\u{9B}x\na=ice-pwd:hush2\n"
+    #expect(
+      descriptionText(sdp)
+        == "  v=0\n  a=ice-ufrag:abcd\n  a=ice-pwd:…\n  s=.[2J.x\n  a=ice-pwd:…")
+  }
+
   @Test func framesWithoutJSONAreNamed() {
     #expect(RumorFrame(.ping).logText == "ping")
     #expect(RumorFrame(.status, headers: [RumorFrame.Header.status: "200"]).logText == "status 200")
