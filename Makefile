@@ -4,7 +4,7 @@ SWIFT_FLAGS ?=
 release := .build/release/otchat
 
 .PHONY: run build test test-unit test-calls test-devices lint format bench bench-network bench-connectivity fuzz sanitize install
-.PHONY: clean setup bench-load
+.PHONY: clean setup bench-load smoke
 
 run: build
 	$(release) connect $(ARGS)
@@ -57,6 +57,10 @@ bench-connectivity: setup-test build
 # What receivers cost: 40 that count packets of one stream, 10 that decode it.
 bench-load: build
 	Tests/Bench/load
+
+# The smoke scenario 100 times in a row, none of which may fail; `make smoke ARGS="--page --runs 10"` with a browser.
+smoke: build
+	Tests/Bench/smoke $(ARGS)
 
 # A minute of libFuzzer for each parser of what strangers send; `make fuzz SECONDS=600` for longer.
 fuzz: setup

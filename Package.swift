@@ -109,7 +109,8 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "bench", dependencies: ["MediaIO", "Peer"], path: "Tests/Bench",
-      exclude: ["bench.py", "bench_chromium.py", "bench_terminal.py", "load", "run"], swiftSettings: settings),
+      exclude: ["bench.py", "bench_chromium.py", "bench_terminal.py", "load", "run", "smoke"],
+      swiftSettings: settings),
     .executableTarget(
       name: "terminal-probe", dependencies: ["Base", "Codecs", "Terminal"], path: "Tests/TerminalProbe",
       swiftSettings: settings),
