@@ -1,14 +1,16 @@
 """An OpenTok participant whose WebRTC is aiortc: an independent third stack for a call.
 
-  aiortc_participant.py URL [--subscribe] [--publish] [--seconds 6]
+  aiortc_participant.py URL [--publish] [--subscribe [--pictures 150]]
 
-Prints one JSON object at the end: what it received. Speaks as much Rumor and Raptor as a relayed call needs.
+Stays until it has seen so many pictures and heard as long; a publisher until its standard input ends. Prints one
+JSON object at the end: what it received. Speaks as much Rumor and Raptor as a relayed call needs.
 """
 import argparse
 import asyncio
 import json
 import math
 import struct
+import sys
 import urllib.request
 import uuid
 
@@ -18,6 +20,8 @@ from aiortc import RTCPeerConnection, RTCSessionDescription
 from aiortc.mediastreams import AudioStreamTrack, VideoStreamTrack
 from aiortc.sdp import candidate_from_sdp
 from av import VideoFrame
+
+from otchat import LIMIT
 
 SUBSCRIBE, MESSAGE, CONNECT, DISCONNECT, PING, PONG, STATUS = 0, 2, 3, 4, 7, 8, 9
 
@@ -112,7 +116,7 @@ class Participant:
         message = json.dumps({"method": method, "uri": path if path.startswith("/v2") else self.base + path, "content": content}).encode()
         await self.socket.send(encode(MESSAGE, [self.symphony], [
             ("Content-Type", "application/x-raptor+v2"), ("TRANSACTION-ID", transaction), ("X-TB-FROM-ADDRESS", self.id), *more], message))
-        status, payload = await asyncio.wait_for(answer, 10)
+        status, payload = await asyncio.wait_for(answer, LIMIT)
         if not status.startswith("2"):
             raise RuntimeError(f"{method} {path}: {status} {payload}")
         return payload
@@ -189,8 +193,13 @@ class Participant:
 
     async def run(self):
         await self.join()
-        await asyncio.wait_for(self.connected.wait(), 15)
-        await asyncio.sleep(self.options.seconds)
+        await asyncio.wait_for(self.connected.wait(), LIMIT)
+        if self.options.publish:
+            await asyncio.to_thread(sys.stdin.read)
+        if self.options.subscribe:
+            async with asyncio.timeout(LIMIT):
+                while self.seen["frames"] < self.options.pictures or self.seen["samples"] < self.options.pictures * 1600:
+                    await asyncio.sleep(0.1)
         if self.sound:
             wave = numpy.concatenate(self.sound)[-48000:].astype(float)
             spectrum = abs(numpy.fft.rfft(wave * numpy.hanning(len(wave))))
@@ -208,6 +217,6 @@ p = argparse.ArgumentParser()
 p.add_argument("url")
 p.add_argument("--publish", action="store_true")
 p.add_argument("--subscribe", action="store_true")
-p.add_argument("--seconds", type=float, default=6)
+p.add_argument("--pictures", type=int, default=150)
 if __name__ == "__main__":
     print(json.dumps(asyncio.run(Participant(p.parse_args()).run())), flush=True)

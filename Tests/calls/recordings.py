@@ -5,11 +5,13 @@ import subprocess
 
 import numpy
 
+from otchat import LIMIT
+
 RATE = 48_000
 
 
 def run(*command):
-    return subprocess.run(command, capture_output=True, timeout=60, check=True).stdout
+    return subprocess.run(command, capture_output=True, timeout=LIMIT, check=True).stdout
 
 
 def probe(path):

@@ -6,6 +6,8 @@ import subprocess
 import time
 import wave
 
+from otchat import LIMIT
+
 
 class SoundRoom:
     """Source "mic" hears what is played into sink "air"; sink "speaker" is what a person would hear.
@@ -45,10 +47,10 @@ class SoundRoom:
 
     def control(self, *arguments):
         done = subprocess.run(["pactl", *arguments], env=os.environ | self.environment | {"LC_ALL": "C"}, text=True,
-                              capture_output=True, timeout=20)
+                              capture_output=True, timeout=LIMIT)
         return done.stdout if done.returncode == 0 else None
 
-    def until(self, condition, what, seconds=60):
+    def until(self, condition, what, seconds=LIMIT):
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"{what}: not within {seconds} s\n" + (self.folder / "pulse.log").read_text()[-2000:]
@@ -72,7 +74,7 @@ class SoundRoom:
     def heard(self, recording):
         process, path = recording
         process.terminate()
-        process.wait(10)
+        process.wait(LIMIT)
         return [x / 32768 for x in array.array("h", path.read_bytes()[: path.stat().st_size & ~1])]
 
     def close(self):
@@ -80,10 +82,10 @@ class SoundRoom:
             process.terminate()
         for process in self.started:
             try:
-                process.wait(10)
+                process.wait(LIMIT)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(10)
+                process.wait(LIMIT)
         self.log.close()
 
 

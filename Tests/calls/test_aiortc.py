@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from otchat import Process, subscriber
+from otchat import Process, figure, subscriber
 
 PARTICIPANT = str(pathlib.Path(__file__).parent / "aiortc_participant.py")
 
@@ -20,22 +20,25 @@ def addressed_namespace():
 
 
 def test_aiortc_sees_and_hears_otchat(connect, server, addressed_namespace):
-    connect("--name", "otchat", "--video-source", "test", "--audio-source", "tone:440", "--audio-sink", "null")
-    with Process([sys.executable, PARTICIPANT, server.url, "--subscribe", "--seconds", "6"]) as aiortc:
-        assert aiortc.exit_code(40) == 0, aiortc.last_words()
+    otchat = connect("--name", "otchat", "--video-source", "test", "--audio-source", "tone:440", "--audio-sink", "null")
+    with Process([sys.executable, PARTICIPANT, server.url, "--subscribe"]) as aiortc:
+        assert aiortc.exit_code() == 0, aiortc.last_words()
         seen = json.loads(aiortc.lines[-1])
     assert (seen["width"], seen["height"]) == (640, 480)
-    assert seen["frames"] >= 25 * 5 and seen["distinct"] >= 20 * 5, seen
-    assert seen["samples"] >= 48000 * 5
+    assert seen["frames"] >= 150 and seen["distinct"] >= 0.7 * seen["frames"], seen
+    # No more than half was lost on the way or given up by a machine with too much to do.
+    sent = [figure(s, "publisher.video.framesSent") or 0 for s in otchat.all("stats")]
+    assert seen["frames"] >= 0.5 * max(sent), (seen, max(sent))
     assert abs(seen["toneHz"] - 440) < 5
 
 
 def test_otchat_sees_and_hears_aiortc(connect, server, addressed_namespace):
     otchat = connect("--name", "otchat", "--no-publish", "--audio-sink", "null")
-    with Process([sys.executable, PARTICIPANT, server.url, "--publish", "--seconds", "6"]) as aiortc:
-        stats = otchat.stats(lambda s: subscriber(s, "video")["framesPerSecond"] >= 25 and subscriber(s, "audio")["totalAudioEnergy"] > 0,
-                             "aiortc's picture and sound", 25)
+    with Process([sys.executable, PARTICIPANT, server.url, "--publish"]) as aiortc:
+        stats = otchat.stats(lambda s: subscriber(s, "video")["framesDecoded"] >= 60 and -25 < subscriber(s, "audio")["audioLevel"] < -5,
+                             "aiortc's picture and sound")
         assert subscriber(stats, "video")["frameWidth"] == 640
-        assert -25 < subscriber(stats, "audio")["audioLevel"] < -5
-        assert aiortc.exit_code(40) == 0, aiortc.last_words()
+        assert subscriber(stats, "video")["framesDecoded"] > 0.6 * subscriber(stats, "video")["framesReceived"]
+        aiortc.process.stdin.close()
+        assert aiortc.exit_code() == 0, aiortc.last_words()
     otchat.event("streamDestroyed", name="aiortc", reason="clientDisconnected")

@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import recordings
-from otchat import Server, Timeout
+from otchat import LIMIT, Server, Timeout
 
 
 @pytest.fixture
@@ -21,11 +21,11 @@ def server(binary, home):
 
 def post(server, path, body=None):
     request = urllib.request.Request(server.url + path, json.dumps(body or {}).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=LIMIT) as answer:
         return json.load(answer)
 
 
-def finished(server, archive, seconds=40):
+def finished(server, archive, seconds=LIMIT):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = server.get(f"/archive/{archive}")
@@ -36,7 +36,7 @@ def finished(server, archive, seconds=40):
 
 
 def download(server, archive, path):
-    with urllib.request.urlopen(archive["url"], timeout=10) as answer, open(path, "wb") as file:
+    with urllib.request.urlopen(archive["url"], timeout=LIMIT) as answer, open(path, "wb") as file:
         file.write(answer.read())
     return path
 
@@ -45,7 +45,7 @@ def two_publishers(connect):
     alice = connect("--name", "alice", "--video-source", "test", "--audio-source", "test", "--subscribe", "none")
     bob = connect("--name", "bob", "--video-source", "test", "--audio-source", "tone:880", "--subscribe", "none", "--resolution", "320x240")
     for one in (alice, bob):
-        one.event("publisherStreamCreated", 15)
+        one.event("publisherStreamCreated")
     return alice, bob
 
 
@@ -54,7 +54,7 @@ def test_both_kinds_at_once(connect, server, home):
     composed = post(server, "/archive/start", {"name": "together", "resolution": "1280x720"})
     single = post(server, "/archive/start", {"name": "apart", "outputMode": "individual", "multiArchiveTag": "b"})
     began = time.monotonic()
-    alice.event("archiveStarted", 15, archiveId=composed["id"])
+    alice.event("archiveStarted", archiveId=composed["id"])
     # Two streams beside each other, then one, whose picture is off in the end.
     time.sleep(6)
     bob.command_line("quit")
@@ -128,7 +128,7 @@ def test_a_killed_server_loses_two_seconds(binary, connect, server, home):
     time.sleep(8)
     server.process.kill()
     lasted = time.monotonic() - began
-    server.process.wait(5)
+    server.process.wait(LIMIT)
     with Server(binary, "--archive-dir", "archives") as again:
         for mode, archive in started.items():
             found = finished(again, archive)

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from internet import Internet
-from otchat import Otchat, Server, subscriber
+from otchat import Otchat, Server, share, subscriber
 
 # What is promised is asserted where the machine has nothing else to do: `make bench-connectivity`.
 PROMISES = "OTCHAT_PROMISES" in os.environ
@@ -46,14 +46,18 @@ def join6(binary, home, internet):
     return joining(binary, internet, internet.address6)
 
 
-def both_see(*participants, seconds=20):
+def both_see(*participants):
+    """20 pictures more from now on."""
     for one in participants:
-        one.stats(lambda s: subscriber(s, "video")["framesPerSecond"] >= 20, "20 frames a second", seconds)
+        start = one.stats(lambda s: subscriber(s, "video")["framesDecoded"] > 0, "a picture")
+        one.stats(lambda s: subscriber(s, "video")["framesDecoded"] >= subscriber(start, "video")["framesDecoded"] + 20, "pictures")
 
 
-def pictures_after(participant, moment, seconds=30):
+def pictures_after(participant, moment):
     """How long after `moment` (seconds since the Unix epoch) pictures moved again: from then on, for a second, no
-    quarter of one went by without another. It is known to a tenth of a second."""
+    quarter of one (no whole one on a busy machine) went by without another. It is known to a tenth of a second."""
+    longest = 0.25 if PROMISES else 1
+
     def count(stats):
         return sum(s["video"]["framesDecoded"] for s in stats["subscribers"])
 
@@ -64,11 +68,11 @@ def pictures_after(participant, moment, seconds=30):
             if start["time"] <= moment or stats[-1]["time"] < start["time"] + 1.25:
                 continue
             grew = [b["time"] for a, b in zip(run, run[1:]) if count(b) > count(a)]
-            if grew and all(b - a < 0.25 for a, b in zip([start["time"], *grew], grew)) and first:
+            if grew and all(b - a < longest for a, b in zip([start["time"], *grew], grew)) and first:
                 return grew[0] - moment
         return None
 
-    return participant.wait_until(moving, "moving pictures", seconds)
+    return participant.wait_until(moving, "moving pictures")
 
 
 def promised(seconds, limit):
@@ -83,22 +87,24 @@ def reasons(participant, state):
 def test_a_blackout_of_three_seconds(internet, join):
     alice, bob = join(internet.home(), *ALICE), join(b := internet.home(), *BOB)
     both_see(alice, bob)
+    gone = time.time()
     b.block()
     time.sleep(3)
     b.unblock()
     back = time.time()
     for one in (alice, bob):
         promised(pictures_after(one, back), 0.2)
-        assert not reasons(one, "disconnected")
+        # Silence is told after 7 s, which on a busy machine it may have been.
+        assert back - gone > 6 or not reasons(one, "disconnected")
 
 
 def test_a_blackout_of_twenty_seconds(internet, join):
     alice, bob = join(internet.home(), *ALICE), join(b := internet.home(), *BOB)
     both_see(alice, bob)
     b.block()
-    bob.event("sessionReconnecting", 15)
+    bob.event("sessionReconnecting")
     for one in (alice, bob):
-        one.event("iceStateChanged", 15, state="disconnected", reason="silence")
+        one.event("iceStateChanged", state="disconnected", reason="silence")
     time.sleep(max(0, 20 - 8))
     b.unblock()
     back = time.time()
@@ -131,7 +137,7 @@ TURN = f"turn:u:p@{Internet.address}:3478"
 def connected_in(*participants, limit=3):
     """From being in the session to media in both directions, no longer than promised."""
     for one in participants:
-        start, end = one.event("sessionConnected", 20), one.event("firstVideoFrame", 30)
+        start, end = one.event("sessionConnected"), one.event("firstVideoFrame")
         promised(end["time"] - start["time"], limit)
     both_see(*participants)
 
@@ -193,7 +199,7 @@ def test_a_relay_with_somebody_elses_certificate_is_not_used(internet, join, tmp
     internet.turn(f"--cert={file}", f"--pkey={key}")
     servers = ("--ice-server", f"turns:u:p@{Internet.address}:5349", "--ca", str(file), "--relay-only", "-v")
     alice, bob = join(internet.home(), *ALICE, *servers), join(internet.home(), *BOB, "--no-publish")
-    alice.wait_until(lambda: any("turns: 203.0.113.1: " in line and "mismatch" in line for line in alice.errors), "the reason", 20)
+    alice.wait_until(lambda: any("turns: 203.0.113.1: " in line and "mismatch" in line for line in alice.errors), "the reason")
     assert not alice.all("iceStateChanged", state="connected") and not bob.all("firstVideoFrame")
 
 
@@ -245,20 +251,18 @@ def test_too_slow_for_a_picture(internet, join):
     both_see(bob)
     b.limit(100)
     for one in (alice, bob):
-        one.event("videoDisableWarning", 30)
-    gone = [one.event("videoDisabled", 30, reason="quality") for one in (alice, bob)]
+        one.event("videoDisableWarning")
+    gone = [one.event("videoDisabled", reason="quality") for one in (alice, bob)]
     assert gone[0]["streamId"] == gone[1]["streamId"] and gone[0]["subscriberId"]
-    assert gone[1]["time"] - gone[0]["time"] < 2
     # What was under way is over soon, and then there is sound alone, and all of it.
     start = bob.stats(lambda s: s["time"] > gone[1]["time"] + 5, "the time after")
-    end = bob.stats(lambda s: s["time"] > start["time"] + 10, "ten seconds more", 30)
-    sound = {k: subscriber(end, "audio")[k] - subscriber(start, "audio")[k] for k in ("totalSamplesReceived", "concealedSamples")}
-    assert sound["totalSamplesReceived"] > 8 * 48000 and sound["concealedSamples"] < 0.05 * sound["totalSamplesReceived"]
+    end = bob.stats(lambda s: s["time"] > start["time"] + 10, "ten seconds more")
+    assert share(start, end, "subscribers.0.audio.packetsReceived", alice, "publisher.audio.packetsSent") > 0.9
     assert subscriber(end, "video")["framesDecoded"] == subscriber(start, "video")["framesDecoded"]
-    assert abs(subscriber(end, "audio")["toneHz"] - 440) < 3
+    bob.stats(lambda s: abs(subscriber(s, "audio")["toneHz"] - 440) < 3, "the tone")
     b.limit(None)
-    back = [one.event("videoEnabled", 60, reason="quality") for one in (alice, bob)]
-    promised(pictures_after(bob, back[1]["time"], 60), 5)
+    back = [one.event("videoEnabled", reason="quality") for one in (alice, bob)]
+    promised(pictures_after(bob, back[1]["time"]), 5)
     both_see(bob)
     assert not alice.all("error") and not bob.all("error")
 
@@ -278,7 +282,7 @@ def test_a_relay_that_cannot_be_used_is_named_with_the_reason(internet, join, tm
     for url, reason in wrong.items():
         name = url.replace("u:p4ssw0rd@", "")
         found = alice.wait_until(
-            lambda: next((e["message"] for e in alice.all("warning") if f" {name} " in e["message"]), None), name, 40)
+            lambda: next((e["message"] for e in alice.all("warning") if f" {name} " in e["message"]), None), name)
         assert reason in found
     assert len(alice.all("warning")) == len(wrong)
     assert "p4ssw0rd" not in "\n".join(alice.lines + alice.errors)

@@ -1,6 +1,8 @@
 """Every way in which credentials can be had or be wrong: what is said, how soon, and the exit code."""
+import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -10,27 +12,28 @@ import pytest
 
 import tokens
 from appserver import AppServer
-from otchat import Otchat, Server
+from otchat import LIMIT, Server
 
 QUIET = ("--no-publish", "--audio-sink", "null")
 
 
-def run(binary, *arguments, seconds=8):
-    """-> (exit code, stderr, seconds it took)"""
-    started = time.monotonic()
+def run(binary, *arguments, seconds=LIMIT):
+    """-> (exit code, stderr)"""
     done = subprocess.run([binary, "connect", *QUIET, *arguments], capture_output=True, text=True, timeout=seconds,
                           stdin=subprocess.DEVNULL)
-    return done.returncode, done.stderr, time.monotonic() - started
+    return done.returncode, done.stderr
 
 
 def good(server, **changes):
     return server.get("/session") | changes
 
 
+@contextlib.contextmanager
 def closed_port():
+    """A port at which nobody listens, and that nobody else gets meanwhile."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+        yield s.getsockname()[1]
 
 
 WRONG = {
@@ -49,40 +52,41 @@ WRONG = {
 def test_what_the_app_server_gets_wrong(binary, home, case):
     answers, code, word = WRONG[case]
     with AppServer(answers) as app:
-        status, errors, seconds = run(binary, "--server", app.url)
+        status, errors = run(binary, "--server", app.url)
     assert status == code, errors
     assert "otchat: error: " in errors and "otchat: hint: " in errors
     assert word.lower() in errors.lower()
-    assert seconds < 2
+    # Told at once: nothing is tried again.
+    assert len(app.asked) < 20 if "circle" in case else app.asked == ["/session"]
 
 
 def test_nobody_listens(binary, home):
-    status, errors, seconds = run(binary, "--server", f"http://127.0.0.1:{closed_port()}")
+    with closed_port() as port:
+        status, errors = run(binary, "--server", f"http://127.0.0.1:{port}")
     assert status == 69 and "refused" in errors and "otchat: hint: " in errors
-    assert seconds < 2
 
 
 def test_a_name_that_does_not_exist(binary, home):
-    status, errors, _ = run(binary, "--server", "http://no-such-host.invalid/")
+    status, errors = run(binary, "--server", "http://no-such-host.invalid/")
     assert status == 69 and "no-such-host.invalid" in errors
 
 
 def test_an_expired_token_names_its_age_and_the_clocks(binary, home):
-    session = tokens.session_id()
+    session, started = tokens.session_id(), time.time()
     with AppServer({"/session": {"apiKey": tokens.KEY, "sessionId": session, "token": tokens.t1(session, expires_in=-312)}}) as app:
-        status, errors, seconds = run(binary, "--server", app.url)
+        status, errors = run(binary, "--server", app.url)
     assert status == 77
-    assert any(f"expired {n} s ago" in errors for n in range(311, 316)), errors
+    age = int(re.search(r"expired (\d+) s ago", errors).group(1))
+    assert 311 <= age <= 313 + time.time() - started, errors
     assert "clock" in errors
     assert "T1==" not in errors
-    assert seconds < 2
 
 
 def test_a_token_cut_short(binary, home):
     session = tokens.session_id()
     token = tokens.t1(session)[:120]
     with AppServer({"/session": {"apiKey": tokens.KEY, "sessionId": session, "token": token}}) as app:
-        status, errors, _ = run(binary, "--server", app.url)
+        status, errors = run(binary, "--server", app.url)
     assert status == 77 and "cut" in errors
     assert token not in errors
 
@@ -90,7 +94,7 @@ def test_a_token_cut_short(binary, home):
 def test_a_token_of_another_session_is_refused(binary, server):
     credentials, other = good(server), server.get("/room/elsewhere")
     with AppServer({"/session": credentials | {"token": other["token"]}}) as app:
-        status, errors, _ = run(binary, "--server", app.url)
+        status, errors = run(binary, "--server", app.url)
     assert status == 77, errors
     assert "session" in errors
 
@@ -99,7 +103,7 @@ def test_the_server_refuses_a_forged_token(binary, server):
     credentials = good(server)
     forged = tokens.t1(credentials["sessionId"], key=str(credentials["apiKey"]), secret="guessed")
     with AppServer({"/session": credentials | {"token": forged}}) as app:
-        status, errors, _ = run(binary, "--server", app.url)
+        status, errors = run(binary, "--server", app.url)
     assert status == 77 and "1004" in errors, errors
 
 
@@ -118,14 +122,14 @@ RIGHT = {
 def test_base_urls(binary, server, case):
     path, asked = RIGHT[case]
     with AppServer({asked: good(server)}) as app:
-        status, errors, _ = run(binary, "--server", app.url + path, "--until", "sessionConnected")
+        status, errors = run(binary, "--server", app.url + path, "--until", "sessionConnected")
         assert status == 0, errors
         assert app.asked[0] == asked
 
 
 def test_room_names_are_encoded(binary, server):
     with AppServer({"/room/blue%20room": good(server)}) as app:
-        status, errors, _ = run(binary, "--server", app.url, "--room", "blue room", "--until", "sessionConnected")
+        status, errors = run(binary, "--server", app.url, "--room", "blue room", "--until", "sessionConnected")
         assert status == 0, errors
 
 
@@ -140,13 +144,13 @@ ODD = {
 @pytest.mark.parametrize("case", ODD)
 def test_odd_but_right_answers(binary, server, case):
     with AppServer({"/session": (200, {"Content-Type": "application/json"}, ODD[case](good(server)))}) as app:
-        status, errors, _ = run(binary, "--server", app.url, "--until", "sessionConnected")
+        status, errors = run(binary, "--server", app.url, "--until", "sessionConnected")
         assert status == 0, errors
 
 
 def test_sample_servers_redirect_to_a_room(binary, server):
     with AppServer({"/session": (302, {"Location": "/room/session"}, ""), "/room/session": good(server)}) as app:
-        status, errors, _ = run(binary, "--server", app.url, "--until", "sessionConnected")
+        status, errors = run(binary, "--server", app.url, "--until", "sessionConnected")
         assert status == 0, errors
         assert app.asked == ["/session", "/room/session"]
 
@@ -168,17 +172,17 @@ def test_usage_errors(binary, home):
             (65, "regular file", "--video-source", "file:pipe"), (64, "--session-id", "--api-key", "1"),
             (73, "/no/such/folder", "--audio-sink", "file:/no/such/folder/x.wav"), (64, "'signal'", "--until", "sginal"),
             (64, "stun:HOST:PORT", "--ice-server", "example.org"), (64, "not shown", token)):
-        done = subprocess.run([binary, "connect", *arguments], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+        done = subprocess.run([binary, "connect", *arguments], capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL)
         assert done.returncode == code, (arguments, done.stderr)
         assert word in done.stderr and token not in done.stderr
 
 
 def test_a_pid_file_belongs_to_one_server(binary, home):
     serve = [binary, "serve", "--port", "0", "--daemon", "--pid-file", "pid"]
-    assert subprocess.run(serve, capture_output=True, timeout=30).returncode == 0
+    assert subprocess.run(serve, capture_output=True, timeout=LIMIT).returncode == 0
     process = int(open("pid").read())
     try:
-        done = subprocess.run(serve, capture_output=True, text=True, timeout=30)
+        done = subprocess.run(serve, capture_output=True, text=True, timeout=LIMIT)
         assert done.returncode == 73 and str(process) in done.stderr
         assert int(open("pid").read()) == process
     finally:
@@ -188,9 +192,9 @@ def test_a_pid_file_belongs_to_one_server(binary, home):
 def test_tls_is_verified(binary, home):
     with Server(binary, "--tls") as server:
         assert server.url.startswith("https://")
-        status, errors, _ = run(binary, "--server", server.url)
+        status, errors = run(binary, "--server", server.url)
         assert status == 69 and "certificate" in errors and "--ca" in errors and "--insecure" in errors
-        status, errors, _ = run(binary, "--server", server.url, "--insecure", "--until", "sessionConnected")
+        status, errors = run(binary, "--server", server.url, "--insecure", "--until", "sessionConnected")
         assert status == 0, errors
         assert "warning" in errors
 
@@ -199,7 +203,7 @@ def test_lines_that_are_piped_in_wait_for_the_session(binary, server, connect):
     listener = connect("--no-publish", "--audio-sink", "null")
     listener.event("sessionConnected")
     done = subprocess.run([binary, "connect", "--server", server.url, *QUIET], input="say piped in\nquit\n", capture_output=True,
-                          text=True, timeout=30)
+                          text=True, timeout=LIMIT)
     assert done.returncode == 0, done.stderr
     assert listener.event("signal", type="chat")["data"] == "piped in"
 
@@ -216,5 +220,5 @@ SERVE = {
 def test_why_a_server_does_not_start(binary, server, case):
     arguments, code, word = SERVE[case]
     port = server.url.rsplit(":", 1)[1]
-    done = subprocess.run([binary, "serve", *arguments(port)], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+    done = subprocess.run([binary, "serve", *arguments(port)], capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL)
     assert done.returncode == code and word in done.stderr and "otchat: hint: " in done.stderr, done.stderr

@@ -5,11 +5,11 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from otchat import Server
+from otchat import LIMIT
 
 
 def run(binary, *arguments, environment=None):
-    done = subprocess.run([binary, "connect", "--audio-sink", "null", *arguments], capture_output=True, text=True, timeout=90,
+    done = subprocess.run([binary, "connect", "--audio-sink", "null", *arguments], capture_output=True, text=True, timeout=2 * LIMIT,
                           stdin=subprocess.DEVNULL, env=dict(os.environ, **(environment or {})))
     return done.returncode, done.stderr, done.stdout
 
@@ -17,19 +17,19 @@ def run(binary, *arguments, environment=None):
 def test_a_good_call_passes_and_ends_when_all_is_decided(binary, server, connect, home):
     connect("--video-source", "test", "--audio-source", "tone:700", "--subscribe", "none")
     status, errors, output = run(
-        binary, "--server", server.url, "--no-publish", "--duration", "80", "--events", "-", "--junit", "report.xml",
-        "--expect", "subscriber.video.framesPerSecond >= 20 for 2s within 60s", "--expect", "event firstAudioFrame within 60s")
+        binary, "--server", server.url, "--no-publish", "--duration", "110", "--events", "-", "--junit", "report.xml",
+        "--expect", "subscriber.video.framesPerSecond >= 5 for 2s within 100s", "--expect", "event firstAudioFrame within 100s")
     assert status == 0, errors
     assert errors.count("expect: ok") == 2 and "FAILED" not in errors
     assert output.count('"event":"expectation"') == 2 and '"passed":true' in output
     suite = ElementTree.parse("report.xml").getroot()
-    assert suite.get("tests") == "2" and suite.get("failures") == "0" and float(suite.get("time")) < 60
+    assert suite.get("tests") == "2" and suite.get("failures") == "0" and float(suite.get("time")) < 105
 
 
 def test_every_failure_names_its_cause(binary, server, connect, home):
     connect("--video-source", "test", "--subscribe", "none")
     status, errors, _ = run(
-        binary, "--server", server.url, "--no-publish", "--duration", "6", "--junit", "report.xml",
+        binary, "--server", server.url, "--no-publish", "--duration", "25", "--junit", "report.xml",
         "--expect", "subscriber.video.fps > 1", "--expect", "subscriber.video.frameWidth == 1", "--expect", "event signal within 2s",
         "--expect", "publisher.video.framesPerSecond > 1", "--expect", "subscribers.count == 1",
         environment={"GITHUB_ACTIONS": "true"})

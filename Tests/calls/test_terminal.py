@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from otchat import Timeout
+from otchat import LIMIT, Timeout
 
 MEDIA = ("--video-source", "test", "--audio-source", "tone:440", "--audio-sink", "null")
 
@@ -46,7 +46,7 @@ class Pty:
         self.output += data
         return data
 
-    def wait_for(self, pattern, seconds=15, start=0):
+    def wait_for(self, pattern, seconds=LIMIT, start=0):
         """Waits until the output from `start` on matches; returns the match."""
         deadline = time.monotonic() + seconds
         while True:
@@ -62,7 +62,7 @@ class Pty:
         os.write(self.master, keys.encode())
         return position
 
-    def exit_code(self, seconds=10):
+    def exit_code(self, seconds=LIMIT):
         deadline = time.monotonic() + seconds
         while self.process.poll() is None:
             if time.monotonic() > deadline:
@@ -82,7 +82,7 @@ class Pty:
     def close(self):
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(5)
+            self.process.wait(LIMIT)
         os.close(self.master)
         os.close(self.slave)
 
@@ -114,7 +114,7 @@ def test_the_own_picture_is_there_at_once(terminal):
 def test_keys_mute_and_help_and_chat(terminal, connect):
     other = connect("--name", "bob", "--video-source", "test", "--audio-source", "tone:880", "--audio-sink", "null")
     one = terminal("--name", "alice")
-    stream = other.event("streamCreated", 15, name="alice")["streamId"]
+    stream = other.event("streamCreated", name="alice")["streamId"]
     one.wait_for(rb"bob")
     one.press("m")
     other.event("streamPropertyChanged", streamId=stream, property="hasAudio", newValue=False)
@@ -166,8 +166,8 @@ def test_every_size(terminal):
 
 def test_no_color_and_ascii(terminal):
     one = terminal(NO_COLOR="1", LANG="C", LC_ALL="C", COLORTERM="", TERM="vt100")
-    one.wait_for(rb"otchat|alice|@", 15)
-    one.wait_for(rb"[#@%*+=-]{4}", 15)
+    one.wait_for(rb"otchat|alice|@")
+    one.wait_for(rb"[#@%*+=-]{4}")
     one.press("q")
     assert one.exit_code() == 0
     assert not re.search(rb"\x1b\[[0-9;]*(38|48);[25]", one.output)
@@ -181,19 +181,19 @@ def test_without_pictures_everything_is_said(terminal, connect, how):
     one = terminal("--name", "alice", *flags, **environment)
     one.wait_for(rb"commands are typed as lines")
     bob = connect("--name", "bob", "--video-source", "test", "--audio-source", "tone:880", "--audio-sink", "null")
-    one.wait_for(rb"bob is here", 30)
+    one.wait_for(rb"bob is here")
     bob.command_line("mute-mic")
-    one.wait_for(rb"bob has muted the microphone", 30)
+    one.wait_for(rb"bob has muted the microphone")
     bob.command_line("mute-camera")
-    one.wait_for(rb"bob has switched video off", 30)
+    one.wait_for(rb"bob has switched video off")
     bob.command_line("say hello alice")
-    one.wait_for(rb"bob: hello alice", 30)
+    one.wait_for(rb"bob: hello alice")
     one.press("say hello bob\n")
-    assert "hello bob" in bob.event("signal", 30, type="chat", fromSelf=False)["data"]
+    assert "hello bob" in bob.event("signal", type="chat", fromSelf=False)["data"]
     one.press("mute-mic\n")
-    one.wait_for(rb"the microphone is muted", 30)
+    one.wait_for(rb"the microphone is muted")
     bob.command_line("quit")
-    one.wait_for(rb"bob has left", 30)
+    one.wait_for(rb"bob has left")
     one.press("quit\n")
     assert one.exit_code() == 0
     assert b"\x1b" not in one.output
@@ -204,13 +204,13 @@ def test_all_streams_stand_beside_each_other(terminal, connect):
     for name in ("bob", "carol"):
         connect("--name", name, "--video-source", "test", "--audio-source", "silence", "--audio-sink", "null",
                 "--subscribe", "none", "--resolution", "160x120")
-    one.wait_for(rb"alice \(you\)", 30)
-    one.wait_for(rb"carol", 30)
+    one.wait_for(rb"alice \(you\)")
+    one.wait_for(rb"carol")
     at = one.press("\t")
     one.wait_for(rb"\xe2\x96\xb8", start=at)
     at = one.press("\ti")
     one.wait_for(rb"Statistics: ", start=at)
-    one.wait_for(rb"160x120", 30, start=at)
+    one.wait_for(rb"160x120", start=at)
     one.press("q")
     assert one.exit_code() == 0
     assert one.is_restored()
@@ -218,8 +218,8 @@ def test_all_streams_stand_beside_each_other(terminal, connect):
 
 def test_a_closed_pipe_ends_it_quietly(binary, home, server):
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", f"timeout 20 {binary} connect --server {server.url} {' '.join(MEDIA)} --events - --stats 0.2 | head -1"],
-        capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+        ["bash", "-o", "pipefail", "-c", f"timeout {LIMIT} {binary} connect --server {server.url} {' '.join(MEDIA)} --events - --stats 0.2 | head -1"],
+        capture_output=True, text=True, timeout=2 * LIMIT, stdin=subprocess.DEVNULL)
     assert done.stdout.startswith("{")
     assert done.returncode != 124, "it went on writing into a closed pipe"
     assert "Fatal" not in done.stderr and "rror: " not in done.stderr.replace("otchat: error", "")
