@@ -4,7 +4,7 @@ SWIFT_FLAGS ?=
 release := .build/release/otchat
 
 .PHONY: run build test test-unit test-calls test-devices lint format bench bench-network bench-connectivity fuzz sanitize install
-.PHONY: clean setup bench-load smoke
+.PHONY: clean setup bench-load smoke deb
 
 run: build
 	$(release) connect $(ARGS)
@@ -80,6 +80,11 @@ install: build
 	install -D -m 644 .build/_otchat $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_otchat
 	$(release) completions fish > .build/otchat.fish
 	install -D -m 644 .build/otchat.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/otchat.fish
+
+# A Debian package, in .build.
+deb: build
+	scripts/setup package
+	scripts/deb
 
 clean:
 	rm -rf .build

@@ -78,6 +78,6 @@ private struct Roff {
 
   private func escaped(_ text: String) -> String {
     text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("`", with: "\\(ga")
-      .replacing("…", with: "\\(el").replacing("·", with: "\\(pc").replacing("–", with: "\\(en")
+      .replacing("…", with: "\\&...").replacing("·", with: "\\(pc").replacing("–", with: "\\(en")
   }
 }

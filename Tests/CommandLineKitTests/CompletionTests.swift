@@ -73,7 +73,15 @@ struct CompletionTests {
   }
 
   @Test func manualHasNoWarnings() throws {
-    let page = sample.manPage(date: "2026-11-30")
+    let signs = Program(
+      name: "tool", version: "1", summary: "a tool",
+      commands: [Command("go", summary: "Go", description: ["… 1, 2, … · a – b `c` \\d"])])
+    try check(sample.manPage(date: "2026-11-30"))
+    try check(signs.manPage(date: "2026-11-30"))
+    #expect(signs.manPage(date: "2026-11-30").contains("\\&... 1, 2, \\&... \\(pc a \\(en b"))
+  }
+
+  private func check(_ page: String) throws {
     if let result = try run(["mandoc", "-Tlint", "-Wwarning"], input: page) {
       #expect(result.output == "")
     }
