@@ -54,9 +54,9 @@ bench-network: build
 bench-connectivity: setup-test build
 	OTCHAT_PROMISES=1 Tests/run -k connectivity -s
 
-# What receivers cost: 40 that count packets of one stream, 10 that decode it.
-bench-load: build
-	Tests/Bench/load
+# What receivers cost: 40 that count packets of one stream, 10 that decode it, tabs of Chromium.
+bench-load: setup-test build
+	Tests/Bench/run --only load
 
 # The smoke scenario 100 times in a row, none of which may fail; `make smoke ARGS="--page --runs 10"` with a browser.
 smoke: build

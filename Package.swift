@@ -109,7 +109,7 @@ let package = Package(
       swiftSettings: settings),
     .executableTarget(
       name: "bench", dependencies: ["MediaIO", "Peer"], path: "Tests/Bench",
-      exclude: ["bench.py", "bench_chromium.py", "bench_terminal.py", "load", "run", "smoke"],
+      exclude: ["bench.py", "bench_chromium.py", "bench_load.py", "bench_terminal.py", "run", "smoke"],
       swiftSettings: settings),
     .executableTarget(
       name: "terminal-probe", dependencies: ["Base", "Codecs", "Terminal"], path: "Tests/TerminalProbe",

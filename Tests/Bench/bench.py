@@ -20,7 +20,7 @@ OTCHAT = os.environ.get("OTCHAT", str(ROOT / ".build/release/otchat"))
 BENCH = os.environ.get("OTCHAT_BENCH", str(ROOT / ".build/release/bench"))
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--quick", action="store_true", help="fewer repeats")
-p.add_argument("--only", choices=("terminal",), help="one part alone")
+p.add_argument("--only", choices=("terminal", "load"), help="one part alone")
 p.add_argument("--no-browser", action="store_true", help="without Chromium beside it")
 options = p.parse_args()
 REPEATS = 3 if options.quick else 7
@@ -157,6 +157,29 @@ def terminal():
     row("  jitter buffer, longer than without a terminal", slow["delay"] - none["delay"], 10, "ms")
 
 
+def load():
+    """Receivers of one stream in one process, and Chromium's tabs beside them."""
+    import bench_load
+    with Server(OTCHAT) as server, Otchat(
+            [OTCHAT, "connect", "--server", server.url, "--room", "load", *MEDIA, "--subscribe", "none"]) as publisher:
+        publisher.event("publisherStreamCreated", 20)
+        found = {}
+        for name, count, decode in (("counts packets", bench_load.COUNTING, "none"), ("decodes", bench_load.DECODING, "all")):
+            found[name] = one = bench_load.receivers(OTCHAT, server, count, decode, 2 * SECONDS)
+            row(f"a receiver that {name} ({count} in a process), CPU", 100 * one["cores"], None, "%")
+            row("  resident memory", one["MB"], None, "MB")
+            row("  packets lost", 100 * one["lost"], 1, "%")
+            least("  pictures a second, median", one["framesPerSecond"], 25, "/s")
+        if options.no_browser:
+            return
+        tab = bench_load.tabs(server, 2 * SECONDS)
+        row(f"a tab of headless Chromium ({bench_load.TABS} of them), CPU", 100 * tab["cores"], None, "%")
+        row("  memory that it adds (PSS)", tab["MB"], None, "MB")
+        row("  pictures a second, least", tab["framesPerSecond"], None, "/s")
+        least("receivers that count packets in place of a tab, by CPU", tab["cores"] / found["counts packets"]["cores"], 20, "x")
+        row("receivers that decode in place of a tab, by CPU", tab["cores"] / found["decodes"]["cores"], None, "x")
+
+
 def browsers():
     """The same between two pages of one headless Chromium, from navigation to the first decoded frame."""
     import bench_chromium
@@ -168,12 +191,13 @@ with tempfile.TemporaryDirectory() as home:
     os.environ |= {"XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home}
     os.chdir(home)
     if options.only:
-        terminal()
+        {"terminal": terminal, "load": load}[options.only]()
     else:
         start_up()
         memory()
         costs()
         terminal()
+        load()
         if not options.no_browser:
             browsers()
 print(f"{failures} missed")
