@@ -39,12 +39,10 @@ extension Metrics {
       "nackCount": Double(inbound.nackCount),
       "retransmittedPacketsReceived": Double(inbound.retransmittedPacketsReceived),
       "packetsDuplicated": Double(inbound.packetsDuplicated),
+      "fecPacketsReceived": Double(inbound.fecPacketsReceived),
+      "fecPacketsDiscarded": Double(inbound.fecPacketsDiscarded),
     ]
-    guard inbound.kind == .video else {
-      self["fecPacketsReceived"] = Double(inbound.fecPacketsReceived)
-      self["fecPacketsDiscarded"] = Double(inbound.fecPacketsDiscarded)
-      return
-    }
+    guard inbound.kind == .video else { return }
     self["pliCount"] = Double(inbound.pliCount)
     self["firCount"] = Double(inbound.firCount)
     self["framesAssembledFromMultiplePackets"] = Double(inbound.framesAssembledFromMultiplePackets)

@@ -20,6 +20,7 @@ struct MediaAnswer: Sendable {
     var codec: Codec
     var retransmission: Codec?
     var redundancy: Codec?
+    var protection: MediaSupport.Protection?
     var isReceived: Bool
   }
 
@@ -67,6 +68,7 @@ struct MediaAnswer: Sendable {
         kind: kind, codec: answered,
         retransmission: kind == .video ? MediaSupport.retransmission(of: codec, in: medium) : nil,
         redundancy: kind == .audio ? MediaSupport.redundancy(of: codec, in: medium) : nil,
+        protection: kind == .video ? MediaSupport.protection(in: medium) : nil,
         isReceived: offer.direction(ofMedium: index).sends)
     }
   }
@@ -77,7 +79,13 @@ struct MediaAnswer: Sendable {
     if let retransmission = item.retransmission {
       stream.rtxPayloadTypes = [retransmission.payloadType: item.codec.payloadType]
     }
-    stream.redundantPayloadType = item.redundancy?.payloadType
+    stream.redundantPayloadType = (item.redundancy ?? item.protection?.redundancy)?.payloadType
+    if let protection = item.protection {
+      stream.parityPayloadType = protection.parity.payloadType
+      if let retransmission = protection.retransmission {
+        stream.rtxPayloadTypes[retransmission.payloadType] = protection.redundancy.payloadType
+      }
+    }
     // With layers as sources of their own (SIM), the first is the lowest.
     stream.ssrc = medium.sources.first?.ssrc
     stream.rtxSSRC = stream.ssrc.flatMap { medium.retransmissionSource(of: $0) }
@@ -121,6 +129,11 @@ struct MediaAnswer: Sendable {
     if let redundancy = item.redundancy { medium.append(redundancy) }
     medium.append(item.codec)
     if let retransmission = item.retransmission { medium.append(retransmission) }
+    if let protection = item.protection {
+      medium.append(protection.redundancy)
+      if let retransmission = protection.retransmission { medium.append(retransmission) }
+      medium.append(protection.parity)
+    }
     return medium
   }
 

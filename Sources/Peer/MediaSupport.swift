@@ -56,6 +56,23 @@ enum MediaSupport {
     }
   }
 
+  /// How a browser protects pictures: with parity packets (RFC 5109) inside RED (RFC 2198), of which each has
+  /// a payload type, and retransmissions of RED one more.
+  struct Protection: Sendable {
+    var redundancy: Codec
+    var retransmission: Codec?
+    var parity: Codec
+  }
+
+  static func protection(in medium: MediaDescription) -> Protection? {
+    func codec(_ name: String) -> Codec? {
+      medium.codecs.first { $0.isNamed(name) && $0.clockRate == vp8.clockRate }
+    }
+    guard let redundancy = codec("red"), let parity = codec("ulpfec") else { return nil }
+    return Protection(
+      redundancy: redundancy, retransmission: retransmission(of: redundancy, in: medium), parity: parity)
+  }
+
   static func extensionMap(of medium: MediaDescription) -> HeaderExtensionMap {
     var map = HeaderExtensionMap()
     for (id, known) in knownExtensions(of: medium) { map[known] = id }

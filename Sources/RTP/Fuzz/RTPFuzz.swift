@@ -99,7 +99,9 @@ package enum RTPFuzz {
     var videoIn = ReceiveStreamConfiguration(kind: .video, payloadTypes: [96])
     videoIn.extensions = extensions
     videoIn.mid = "v"
-    videoIn.rtxPayloadTypes = [97: 96]
+    videoIn.rtxPayloadTypes = [97: 96, 99: 98]
+    videoIn.redundantPayloadType = 98
+    videoIn.parityPayloadType = 101
     videoIn.nack = true
     videoIn.pli = true
     videoIn.transportCC = true

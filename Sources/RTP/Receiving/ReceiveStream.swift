@@ -19,6 +19,8 @@ final class ReceiveStream {
   var timestamps = TimestampUnwrapper()
   var video: VideoReceiver?
   var nack: NACKTracker?
+  /// Pictures: where parity packets were negotiated.
+  var parity: ULPFECReceiver?
   var senderClock = SenderClock()
   /// Sound: which of the last packets have arrived, so that copies of their content are not needed.
   var recent = RecentSequenceNumbers()
@@ -59,6 +61,7 @@ final class ReceiveStream {
     senderClock = SenderClock()
     recent = RecentSequenceNumbers()
     nack = configuration.nack && configuration.kind == .video ? NACKTracker() : nil
+    parity = configuration.parityPayloadType == nil ? nil : ULPFECReceiver()
     video = configuration.kind == .video ? VideoReceiver(counters: video?.counters ?? .init()) : nil
   }
 

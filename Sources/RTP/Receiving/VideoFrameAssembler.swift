@@ -76,6 +76,9 @@ struct VideoFrameAssembler: ~Copyable {
     return entry.isContinuous ? propagate(from: number) : .stored
   }
 
+  /// Whether this packet is there, or no longer wanted.
+  func has(_ number: Int64) -> Bool { number <= done || ring.contains(number) }
+
   func isPadding(_ number: Int64) -> Bool { ring.metadata(number)?.isPadding ?? false }
 
   /// Forgets everything up to a number, so that late packets are refused.

@@ -41,6 +41,9 @@ final class VideoReceiver {
   /// The last packet of the last frame handed out.
   var lastSequenceNumber: Int64? { order.lastSequenceNumber }
 
+  /// Whether this packet is there, or has been.
+  func has(_ number: Int64) -> Bool { assembler.has(number) }
+
   func insert(_ packet: VideoFrameAssembler.Packet, payload: UnsafeRawBufferPointer) {
     let outcome =
       payload.isEmpty ? assembler.insertPadding(packet) : assembler.insert(packet, payload: payload)

@@ -101,13 +101,59 @@ extension RTPSession {
       number, isRepair: stream.configuration.rtxPayloadTypes.isEmpty ? nil : false,
       roundTripTime: roundTripTime.smoothed, at: now)
     noteRepair(arrival, size: packet.payload.count, on: stream)
-    if stream.payloadKind(packet.payloadType) == .redundantMedia {
+    if stream.video != nil {
+      receiveVideo(packet, number: number, on: stream, at: now)
+    } else if stream.payloadKind(packet.payloadType) == .redundantMedia {
       deliverRedundant(packet, number: number, on: stream, at: now)
     } else {
       deliver(
         packet.payload, number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream,
         at: now)
     }
+  }
+
+  /// A packet of a picture as it is, or inside RED (RFC 2198), where parity packets may stand in between.
+  private func receiveVideo(_ packet: RTPPacket, number: Int64, on stream: ReceiveStream, at now: Instant) {
+    var (type, payload) = (packet.payloadType, packet.payload)
+    let isRedundant = stream.payloadKind(type) == .redundantMedia
+    if isRedundant {
+      guard let inner = withoutRedundancy(payload, of: stream) else {
+        packetsMalformed += 1
+        return
+      }
+      (type, payload) = inner
+    }
+    if type == stream.configuration.parityPayloadType {
+      stream.statistics.fecPacketsReceived += 1
+      if stream.parity?.insertParity(payload, number: number) == false { packetsMalformed += 1 }
+      // Its number is none of a picture.
+      payload = UnsafeRawBufferPointer(start: nil, count: 0)
+    } else {
+      stream.parity?.insert(
+        packet, number: number, payloadType: type, prefix: isRedundant ? 1 : 0, extensions: receiveExtensions)
+    }
+    deliver(
+      payload, number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream, at: now)
+    let discarded = stream.parity?.restore { packet, number in
+      guard stream.payloadKind(packet.payloadType) == .media, stream.video?.has(number) == false else {
+        return
+      }
+      _ = stream.nack?.received(number, isRepair: true, roundTripTime: roundTripTime.smoothed, at: now)
+      deliver(
+        packet.payload, number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream,
+        at: now)
+    }
+    stream.statistics.fecPacketsDiscarded += discarded ?? 0
+  }
+
+  /// The only block of a RED packet of pictures; nil if it is another one.
+  private func withoutRedundancy(_ payload: UnsafeRawBufferPointer, of stream: ReceiveStream)
+    -> (type: UInt8, payload: UnsafeRawBufferPointer)?
+  {
+    guard let type = payload.first, type & 0x80 == 0,
+      stream.payloadKind(type) == .media || type == stream.configuration.parityPayloadType
+    else { return nil }
+    return (type, UnsafeRawBufferPointer(rebasing: payload.dropFirst()))
   }
 
   /// Sound with copies of earlier sound, of which those are of use whose packets have not arrived.
@@ -160,8 +206,16 @@ extension RTPSession {
     if let trip = arrival?.roundTrip { roundTripTime.add(trip) }
     stream.statistics.retransmittedPacketsReceived += 1
     stream.statistics.retransmittedBytesReceived += packet.payload.count
-    deliver(
-      reader.rest(), number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream, at: now)
+    var payload = reader.rest()
+    if let type = stream.configuration.rtxPayloadTypes[packet.payloadType],
+      stream.payloadKind(type) == .redundantMedia
+    {
+      guard let inner = withoutRedundancy(payload, of: stream),
+        inner.type != stream.configuration.parityPayloadType
+      else { return }
+      payload = inner.payload
+    }
+    deliver(payload, number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream, at: now)
   }
 
   private func noteRepair(_ arrival: NACKTracker.Arrival?, size: Int, on stream: ReceiveStream) {

@@ -26,7 +26,8 @@ package struct InboundRTPStatistics: Sendable, Equatable {
   package var retransmittedPacketsReceived = 0
   package var retransmittedBytesReceived = 0
   package var packetsDuplicated = 0
-  /// Sound: copies of earlier sound that came with later packets, and those that were not needed.
+  /// Sound: copies of earlier sound that came with later packets; pictures: parity packets. And those that
+  /// were not needed.
   package var fecPacketsReceived = 0
   package var fecPacketsDiscarded = 0
   /// Video: sum over the frames handed out of the time from arrival of the first packet to `renderTime`,

@@ -51,8 +51,10 @@ package struct ReceiveStreamConfiguration: Sendable, Equatable {
   package var payloadTypes: [UInt8]
   /// RTX payload type → the payload type it repeats (`apt`).
   package var rtxPayloadTypes: [UInt8: UInt8] = [:]
-  /// Sound: of `red` (RFC 2198) with our codec in it.
+  /// Of `red` (RFC 2198) with our codec in it.
   package var redundantPayloadType: UInt8?
+  /// Pictures: of `ulpfec` (RFC 5109), inside `red`.
+  package var parityPayloadType: UInt8?
   /// From `a=ssrc`; nil: learnt from the mid extension, else from the payload type.
   package var ssrc: UInt32?
   /// From `a=ssrc-group:FID`; nil: learnt like `ssrc`.
