@@ -74,6 +74,7 @@ import Testing
 
   @Test func soundWaitsForLatePictures() {
     var lipSync = LipSync()
+    _ = lipSync.update(sound, .init(transit: 0.12, neededDelay: 0), at: .zero - .seconds(10))
     let isAsked = lipSync.update(sound, .init(transit: 0.12, neededDelay: 0.15), at: .zero)
     #expect(isAsked)
     #expect(abs(lipSync.audioDelay - 0.17) < 1e-9)
@@ -91,10 +92,25 @@ import Testing
     #expect(lipSync.audioDelay == 0 && asked < 12)
   }
 
+  /// The first pictures are a key frame and probes.
+  @Test func whatTheFirstPicturesNeededIsNotRemembered() {
+    var lipSync = LipSync()
+    _ = lipSync.update(sound, .init(transit: 0.12, neededDelay: 0.1), at: .zero)
+    #expect(abs(lipSync.audioDelay - 0.12) < 1e-9)
+    _ = lipSync.update(sound, .init(transit: 0.12, neededDelay: 0.01), at: Instant.zero + .seconds(2))
+    #expect(lipSync.audioDelay == 0)
+  }
+
+  @Test func soundDoesNotWaitSoLongThatTalkingIsHard() {
+    var lipSync = LipSync()
+    _ = lipSync.update(sound, .init(transit: 0.12, neededDelay: 0.7), at: .zero)
+    #expect(lipSync.audioDelay == 0.4)
+  }
+
   @Test func soundWaitsForNoPicturesThatDoNotComeAnyMore() {
     var lipSync = LipSync()
-    let isAsked = lipSync.update(sound, .init(transit: 0.12, neededDelay: 0.7), at: .zero)
-    #expect(isAsked && lipSync.audioDelay > 0.7)
+    let isAsked = lipSync.update(sound, .init(transit: 0.12, neededDelay: 0.3), at: .zero)
+    #expect(isAsked && lipSync.audioDelay > 0.3)
     let isLet = lipSync.picturesEnded()
     let isLetAgain = lipSync.picturesEnded()
     #expect(isLet && !isLetAgain && lipSync.audioDelay == 0)

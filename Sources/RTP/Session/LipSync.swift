@@ -27,6 +27,9 @@ struct LipSync {
   /// And only after so long without a need that came near.
   private static let memory = Duration.seconds(5)
   private static let near = 0.030
+  /// What was needed at first is not remembered: the key frame that a call begins with, and what a browser
+  /// probes the way with, take longer than anything after them.
+  private static let beginning = Duration.seconds(5)
   /// The sound is asked for changes of so much only.
   private static let deadBand = 0.030
   /// A sound that would have to wait less is not asked at all.
@@ -34,6 +37,8 @@ struct LipSync {
   /// The most that pictures jump in one interval.
   private static let maximumStep = 0.080
   private static let maximumDelay = 0.8
+  /// Sound that waits longer makes talking harder than pictures that come after it.
+  private static let maximumAudioDelay = 0.4
   /// Times that differ by more are no measurement.
   private static let plausible = 10.0
 
@@ -43,6 +48,7 @@ struct LipSync {
   private(set) var audioDelay = 0.0
   /// From capture to presentation, as the picture alone needs it.
   private var pictureTime: Double?
+  private var firstUpdate: Instant?
   private var lastNeed = Instant.zero
   private var lastUpdate: Instant?
 
@@ -57,8 +63,10 @@ struct LipSync {
     let needed = picture.transit + picture.neededDelay
     var time = pictureTime ?? needed
     let excess = time - needed
+    let began = firstUpdate ?? now
+    firstUpdate = began
     if excess < Self.near { lastNeed = now }
-    if excess <= 0 || excess > Self.maximumDelay {
+    if excess <= 0 || excess > Self.maximumDelay || now - began < Self.beginning {
       // A source may be a new one.
       time = needed
     } else if now - lastNeed > Self.memory || excess > Self.relaxation.usual {
@@ -88,7 +96,7 @@ struct LipSync {
   }
 
   private mutating func ask(_ sound: Sound, for delay: Double) -> Bool {
-    let wanted = delay < sound.neededDelay + Self.tolerance ? 0 : min(delay, Self.maximumDelay)
+    let wanted = delay < sound.neededDelay + Self.tolerance ? 0 : min(delay, Self.maximumAudioDelay)
     guard abs(wanted - audioDelay) >= Self.deadBand else { return false }
     audioDelay = wanted
     return true
