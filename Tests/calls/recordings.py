@@ -75,13 +75,27 @@ def strip(plane):
 
 
 def seconds_by_picture(pictures):
-    """File time at which full seconds of the sender's wall clock were captured, by the strips."""
-    found = {}
+    """File time at which full seconds of the sender's wall clock were captured, by the strips. A picture that stands
+    for a while, as none came, counts when it comes."""
+    found, last = {}, None
     for time, plane in pictures:
-        if read := strip(plane):
+        read = strip(plane)
+        if read and read[0] != last:
+            last = read[0]
             second = round(read[1] / 1e6)
             found.setdefault(second, []).append(time - (read[1] / 1e6 - second))
     return [float(numpy.median(found[second])) for second in sorted(found)]
+
+
+def beginning(pictures):
+    """When the film begins by the sender's wall clock, in seconds since the Unix epoch."""
+    last, found = None, []
+    for time, plane in pictures:
+        read = strip(plane)
+        if read and read[0] != last:
+            last = read[0]
+            found.append(read[1] / 1e6 - time)
+    return float(numpy.median(found))
 
 
 def blips(samples):

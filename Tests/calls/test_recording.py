@@ -4,14 +4,17 @@ import pathlib
 import statistics
 
 import recordings
-from otchat import LIMIT
+from otchat import LIMIT, figure
 
 
 def test_a_recording_holds_sound_and_picture_in_time(connect, home):
     alice = connect("--name", "alice/../x", "--video-source", "test", "--audio-source", "test")
     alice.event("publisherStreamCreated")
-    bob = connect("--no-publish", "--record", "films", "--duration", "9")
+    bob = connect("--no-publish", "--record", "films")
     started = bob.event("recordingStarted")
+    first = bob.stats(lambda s: s["time"] > started["time"], "the beginning")
+    last = bob.stats(lambda s: s["time"] > started["time"] + 8, "8 s of recording")
+    bob.command_line("quit")
     assert bob.exit_code() == 0
     stopped = bob.event("recordingStopped")
     assert stopped["file"] == started["file"] and stopped["size"] == os.path.getsize(stopped["file"])
@@ -22,24 +25,28 @@ def test_a_recording_holds_sound_and_picture_in_time(connect, home):
     assert found["video"]["codec_name"] == "vp8" and found["audio"]["codec_name"] == "opus"
     assert (found["video"]["width"], found["video"]["height"]) == (640, 480)
     assert abs(float(found["format"]["duration"]) - stopped["duration"]) < 0.1
-    assert 6 < stopped["duration"] < 11
+    assert last["time"] - started["time"] < stopped["duration"] + 0.5 < stopped["time"] - started["time"] + 3, stopped
 
     times = recordings.packet_times(stopped["file"], "video")
     steps = [b - a for a, b in zip(times, times[1:])]
-    assert len(times) > 25 * (times[-1] - times[0]), "frames are missing"
+    received = figure(last, "subscribers.0.video.framesReceived") - figure(first, "subscribers.0.video.framesReceived")
+    assert len(times) > 0.9 * received, "frames are missing"
     assert min(steps) > 0
     numbers = [s[0] for _, plane in recordings.luma(stopped["file"], 640, 480) if (s := recordings.strip(plane))]
     assert len(set(numbers)) > 0.9 * len(times), "the picture stands still"
 
     apart = recordings.offsets(stopped["file"])
-    assert len(apart) >= 5, apart
-    assert abs(statistics.median(apart)) <= 40 and max(map(abs, apart)) <= 60, apart
+    assert len(apart) >= 5 and abs(statistics.median(apart)) <= 40, apart
 
 
 def test_each_stream_has_its_file_and_tone(connect, home):
     for name, tone in (("ann", 440), ("ben", 880)):
         connect("--name", name, "--video-source", "test", "--audio-source", f"tone:{tone}").event("publisherStreamCreated")
-    bob = connect("--no-publish", "--subscribe", "all", "--record", "films", "--duration", "7")
+    bob = connect("--no-publish", "--subscribe", "all", "--record", "films")
+    bob.wait_until(lambda: len(bob.all("recordingStarted")) == 2, "two recordings")
+    began = bob.all("recordingStarted")[1]["time"]
+    bob.stats(lambda s: s["time"] > began + 6, "6 s of recording")
+    bob.command_line("quit")
     assert bob.exit_code() == 0
     files = {pathlib.Path(e["file"]).name.split("-")[0]: e["file"] for e in bob.all("recordingStopped")}
     assert set(files) == {"ann", "ben"}
