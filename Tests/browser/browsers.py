@@ -3,6 +3,8 @@ import asyncio, json, os, pathlib, shutil, signal, subprocess, tempfile, time
 
 import websockets
 
+from servers import LIMIT
+
 FIREFOX_PREFERENCES = {
     # a page may capture and play without asking; candidates are plain addresses, loopback too
     "media.navigator.streams.fake": True, "media.navigator.permission.disabled": True,
@@ -75,7 +77,7 @@ class Browser(Remote):
             self.process = subprocess.Popen(
                 command, env=os.environ | environment | own, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(LIMIT):
             while True:
                 try:
                     await self.connect(self.endpoint())
@@ -118,12 +120,12 @@ class Page:
         """The JSON value of an expression; `await` is allowed in it."""
         wrapped = f"(async () => JSON.stringify(await ({code})) ?? 'null')()"
         try:
-            async with asyncio.timeout(40):
+            async with asyncio.timeout(LIMIT):
                 return json.loads(await self.evaluate(wrapped))
         except TimeoutError:
-            raise AssertionError(f"{self.browser.name}: no answer within 40 s: {code}\nconsole: {self.console[-10:]}") from None
+            raise AssertionError(f"{self.browser.name}: no answer within {LIMIT} s: {code}\nconsole: {self.console[-10:]}") from None
 
-    async def until(self, code, seconds=20):
+    async def until(self, code, seconds=LIMIT):
         """Waits until an expression is true, and returns it. Fails with the page's report when it is not in time."""
         end, value = time.monotonic() + seconds, None
         while time.monotonic() < end:
@@ -179,7 +181,7 @@ class ChromiumPage(Page):
         answer = await self.browser.call("Page.navigate", self.session, url=url)
         if "errorText" in answer:
             raise BrowserError(f"{url}: {answer['errorText']}")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LIMIT):
             await self.loaded.wait()
 
     async def evaluate(self, code):
@@ -242,7 +244,7 @@ class Firefox(Browser):
 
 class FirefoxPage(Page):
     async def navigate(self, url):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(LIMIT):
             await self.browser.call("browsingContext.navigate", context=self.context, url=url, wait="complete")
 
     async def evaluate(self, code):

@@ -1,7 +1,7 @@
 """`otchat connect` as the other participant: commands in, JSON Lines events out."""
 import asyncio, json, math, os, pathlib, signal, struct, time, wave
 
-from servers import end, otchat
+from servers import LIMIT, end, otchat
 
 
 class Participant:
@@ -25,7 +25,7 @@ class Participant:
         async for line in self.process.stderr:
             self.errors.append(line.decode(errors="replace"))
 
-    async def until(self, condition, what, seconds=20):
+    async def until(self, condition, what, seconds=LIMIT):
         """The first true value of condition()."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -40,14 +40,14 @@ class Participant:
         lines = "\n".join(json.dumps(event) for event in told + figures)
         raise AssertionError(f"otchat connect: not seen: {what}\n{lines}\nstderr: {''.join(self.errors[-8:])}")
 
-    async def event(self, event, /, seconds=20, skip=0, **fields):
+    async def event(self, event, /, seconds=LIMIT, skip=0, **fields):
         """The event of this name with these fields, after leaving out the first `skip` of them."""
         def found():
             matching = [e for e in self.events if e["event"] == event and all(e.get(k) == v for k, v in fields.items())]
             return matching[skip] if len(matching) > skip else None
         return await self.until(found, f"event {event} {fields or ''}", seconds)
 
-    async def stats(self, condition, what, seconds=30):
+    async def stats(self, condition, what, seconds=LIMIT):
         """The first stats event from now on for which a condition on its only subscriber holds."""
         seen = len(self.events)
 
@@ -59,6 +59,18 @@ class Participant:
                         return subscriber
             return None
         return await self.until(found, f"stats with {what}", seconds)
+
+    async def pictures(self, what, more=40):
+        """Waits for so many pictures more; most that arrive must be decoded."""
+        first = await self.stats(lambda s: s["video"]["framesDecoded"] > 0, what)
+        last = await self.stats(lambda s: s["video"]["framesDecoded"] >= first["video"]["framesDecoded"] + more, what)
+        decoded, received = (last["video"][name] - first["video"][name] for name in ("framesDecoded", "framesReceived"))
+        assert decoded > 0.6 * received, (what, decoded, received)
+
+    def frames_sent(self):
+        """Of the newest statistics."""
+        figures = [event["publisher"] for event in self.events if event["event"] == "stats" and "publisher" in event]
+        return figures[-1].get("video", {}).get("framesSent", 0) if figures else 0
 
     async def say(self, line):
         self.process.stdin.write(line.encode() + b"\n")

@@ -10,6 +10,10 @@ API_KEY, API_SECRET = "100", "browser-tests"
 os.environ["no_proxy"] = "*"  # everything is on this machine
 
 
+#: Seconds that anything may take on a busy machine: whoever waits for a condition waits so long.
+LIMIT = 120
+
+
 class SetupError(Exception):
     pass
 
@@ -48,10 +52,10 @@ class SessionServer:
         ready = asyncio.get_running_loop().create_future()
         self.reader = asyncio.create_task(self.read(ready))
         try:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LIMIT):
                 self.url = await ready
         except TimeoutError:
-            raise SetupError(f"no `listening on URL` within 20 s from: {shlex.join(command)}\n" + "".join(self.log))
+            raise SetupError(f"no `listening on URL` within {LIMIT} s from: {shlex.join(command)}\n" + "".join(self.log))
         return self
 
     async def read(self, ready):
@@ -69,7 +73,7 @@ class SessionServer:
 
     async def credentials(self, room, role="publisher", lifetime=3600):
         """{apiKey, sessionId, token} of a room, the token made here."""
-        with await asyncio.to_thread(urllib.request.urlopen, f"{self.url}/room/{room}", None, 10) as answer:
+        with await asyncio.to_thread(urllib.request.urlopen, f"{self.url}/room/{room}", None, LIMIT) as answer:
             session = json.load(answer)["sessionId"]
         return {"apiKey": API_KEY, "sessionId": session, "token": token(session, role, lifetime)}
 
@@ -83,7 +87,7 @@ async def end(process, number):
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, number)  # asyncio's send_signal may reap it behind asyncio's back
         try:
-            await asyncio.wait_for(process.wait(), 10)
+            await asyncio.wait_for(process.wait(), LIMIT)
         except TimeoutError:
             process.kill()
             await process.wait()
@@ -117,7 +121,7 @@ class Loudspeaker:
         except OSError as error:
             raise SetupError(f"pulseaudio: {error} (`make test` installs it)")
         self.environment = {"PULSE_SERVER": f"unix:{socket}"}
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT):
             while not socket.is_socket():
                 if self.process.returncode is not None:
                     raise SetupError(f"pulseaudio ended ({self.process.returncode})")

@@ -133,7 +133,7 @@ async def test_hello_world(room):
     for page in (a, b):
         await page.js("start(credentials.apiKey, credentials.sessionId, credentials.token)")
     for page in (a, b):
-        await page.until("document.querySelector('#subscriber > .OT_subscriber:not(.OT_loading) video.OT_video-element')?.videoWidth > 0", 30)
+        await page.until("document.querySelector('#subscriber > .OT_subscriber:not(.OT_loading) video.OT_video-element')?.videoWidth > 0")
         assert await page.js("window.problem") is None
         assert await page.js("document.querySelector('#publisher > .OT_publisher:not(.OT_loading)') !== null")
     await a.js("session.disconnect(), 1")
@@ -243,7 +243,7 @@ async def test_stats_levels_and_sources(room):
     })()""")
     await b.until("level > 0.5")
     assert await b.js("subscriber.setAudioVolume(75).getAudioVolume()") == 75
-    await b.until("done((handler) => subscriber.getStats(handler)).then(({audio, video}) => audio.bytesReceived > 0 && audio.packetsLost === 0 && video.frameRate > 15 && video.width === 320)")
+    await b.until("done((handler) => subscriber.getStats(handler)).then(({audio, video}) => audio.bytesReceived > 0 && audio.packetsLost < 0.05 * audio.packetsReceived && video.frameRate > 3 && video.width === 320)")
     sent = await a.js("done((handler) => publisher.getStats(handler))")
     assert len(sent) == 1 and sent[0]["connectionId"] == await b.js("session.connection.connectionId"), sent
     assert sent[0]["stats"]["audio"]["packetsSent"] > 0 and sent[0]["stats"]["video"]["bytesSent"] > 0, sent

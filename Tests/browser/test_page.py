@@ -1,7 +1,7 @@
 """test.html as a person uses it: buttons, keys, words."""
 import asyncio, json, urllib.request
 
-from servers import LIBRARY, PAGE
+from servers import LIBRARY, LIMIT, PAGE
 
 
 async def test_page_buttons_and_keys(room):
@@ -111,7 +111,7 @@ async def test_page_with_credentials_of_its_own(room):
 async def test_page_is_served(room):
     """`otchat serve` has the page and the library in it, and they need nothing else."""
     for path, file in (("/", PAGE), ("/test.html", PAGE), ("/v2/js/opentok.js", LIBRARY), ("/v2/js/opentok.min.js", LIBRARY)):
-        with await asyncio.to_thread(urllib.request.urlopen, room.server.url + path, None, 10) as answer:
+        with await asyncio.to_thread(urllib.request.urlopen, room.server.url + path, None, LIMIT) as answer:
             assert answer.read() == file.read_bytes(), path
     a = await room.open(f"{room.server.url}/?room=served&source=canvas&name=Anna")
     b = await room.open(f"{room.server.url}/test.html?room=served&source=pattern&name=Berta", "firefox")

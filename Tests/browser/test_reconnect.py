@@ -19,16 +19,16 @@ async def test_reconnect_loses_nothing(room):
         frames = (await b.js(PARTNER))["framesDecoded"]
         wire.cut(refuse=refused)
         if refused:
-            await b.until("(await report()).events.filter((name) => name === 'sessionReconnecting').length === 2")
+            await b.until("(await report()).events.filter((name) => name === 'sessionReconnecting').length >= 2")
             assert await b.js("document.getElementById('state').dataset.state") == "reconnecting"
         for i in range(3):
             await a.js(f"say('from a {refused} {i}')")
             await b.js(f"say('from b {refused} {i}')")
         await b.js("mute(true)")
         if refused:
-            await b.until(f"{PARTNER}.framesDecoded > {frames} + 40")  # media does not need the socket
+            await b.until(f"{PARTNER}.framesDecoded > {frames} + 10")  # media does not need the socket
             wire.mend()
-        await b.until(f"(await report()).events.filter((name) => name === 'sessionReconnected').length === {start} + 1")
+        await b.until(f"(await report()).events.filter((name) => name === 'sessionReconnected').length > {start}")
         await a.until(f"{PARTNER}.hasAudio === false")
         await b.js("mute(false)")
         await a.until(f"{PARTNER}.hasAudio === true")
@@ -41,7 +41,8 @@ async def test_reconnect_loses_nothing(room):
             assert [text for text in said if text.startswith(f"from {who}")] == expected[who], said
     events = (await a.js("report()"))["events"]
     assert "streamDestroyed" not in events and "connectionDestroyed" not in events, events
-    assert (await b.js(PARTNER))["framesPerSecond"] > 10
+    frames = (await b.js(PARTNER))["framesDecoded"]
+    await b.until(f"{PARTNER}.framesDecoded > {frames} + 10")
 
 
 async def test_reconnect_refused(room):
@@ -59,7 +60,7 @@ async def test_reconnect_refused(room):
     try:
         wire.target = other.port
         wire.cut()
-        await page.until("log.includes('sessionDisconnected:networkDisconnected')", 30)
+        await page.until("log.includes('sessionDisconnected:networkDisconnected')")
         assert "sessionReconnected" not in await page.js("log")
         await page.until("document.querySelector('.OT_publisher') === null")
     finally:
@@ -74,5 +75,5 @@ async def test_reconnect_when_it_is_silent(room):
     await page.js("connected(credentials).then((session) => { window.session = session; note(session, 'sessionReconnecting sessionReconnected'); session.on('signal', ({data}) => log.push(data)); })")
     wire.stall()
     await page.js("session.signal({data: 'kept'}), 1")
-    await page.until("log.includes('sessionReconnected') && log.includes('kept')", 25)
+    await page.until("log.includes('sessionReconnected') && log.includes('kept')")
     assert json.dumps(await page.js("log")) == '["sessionReconnecting", "sessionReconnected", "kept"]', await page.js("log")
