@@ -29,8 +29,8 @@ def publisher(app, binary):
     def start(session):
         one = Otchat([
             binary, "connect", "--api-url", app.server.url, "--api-key", KEY, "--session-id", session.session_id,
-            "--token", app.generate_token(session.session_id), "--events", "-", "--audio-source", "tone:440",
-            "--video-source", "test"])
+            "--token", app.generate_token(session.session_id), "--events", "-", "--stats", "0.5",
+            "--audio-source", "tone:440", "--video-source", "test"])
         started.append(one)
         one.event("publisherStreamCreated")
         return one
