@@ -1,5 +1,8 @@
 /** How often in a row a publisher tries to repair a connection before it gives up. */
 const ICE_RESTARTS = 4;
+/** When after an ICE restart the path must be a new one, in milliseconds, and how often it is tried again. */
+const NEW_PATH = 2000;
+const NEW_PATH_TRIES = 3;
 
 /** One RTCPeerConnection to one other end; negotiation steps run one after the other. */
 class Peer {
@@ -139,10 +142,23 @@ class SendingPeer extends Peer {
     });
   }
 
-  restart() {
+  restart(tries = NEW_PATH_TRIES) {
     if (this.closed || this.restarts >= ICE_RESTARTS) return;
     this.restarts += 1;
     this.offer({ iceRestart: true });
+    setTimeout(() => this._leaveOldPath(tries), NEW_PATH);
+  }
+
+  /**
+   * Chromium may choose, before the answer to a restart comes, a candidate from before it. Firefox goes on
+   * answering its checks there, so both call themselves connected, but takes no media any more.
+   */
+  async _leaveOldPath(tries) {
+    if (this.closed || this.pc.connectionState !== 'connected') return;
+    const fragment = selectedRemoteFragment(await this.statistics().catch(() => []));
+    if (!fragment || this.pc.remoteDescription.sdp.includes(`a=ice-ufrag:${fragment}`)) return;
+    log.info('after an ICE restart the old path was still in use');
+    if (tries > 0) this.restart(tries - 1);
   }
 
   /** After the session was resumed: the network may be another one. */
@@ -164,6 +180,15 @@ class ReceivingPeer extends Peer {
     super(options);
     this.pc.ontrack = ({ track }) => options.onTrack(track);
   }
+}
+
+/** Whose candidate the media is sent to: the user fragment of its ICE credentials, where the browser tells. */
+function selectedRemoteFragment(report) {
+  const stats = new Map(report);
+  const transport = [...stats.values()].find(({ type }) => type === 'transport');
+  const pair = transport && stats.get(transport.selectedCandidatePairId);
+  const remote = pair && stats.get(pair.remoteCandidateId);
+  return remote && remote.usernameFragment;
 }
 
 /**
