@@ -96,7 +96,8 @@ import Testing
 @Suite struct AudioRedundancyTests {
   /// Feeds the fate of packets in the way transport-wide feedback tells it.
   private func redundancy(
-    _ packets: Int, bitrate: Int = 50_000, available: Int = 1_000_000, isLost: (Int) -> Bool
+    _ packets: Int, bitrate: Int = 50_000, available: Int = 1_000_000, isAlone: Bool = false,
+    isLost: (Int) -> Bool
   ) -> AudioRedundancy {
     var redundancy = AudioRedundancy()
     for batch in stride(from: 0, to: packets, by: 5) {
@@ -108,7 +109,7 @@ import Testing
           sender: 1, media: 2, baseSequenceNumber: UInt16(truncatingIfNeeded: 65_000 + 2 * batch),
           referenceTime: 0, feedbackCount: 0,
           deltas: numbers.flatMap { [isLost($0) ? nil : 4, 4] }))
-      redundancy.update(bitrate: bitrate, available: available)
+      redundancy.update(bitrate: bitrate, available: available, isAlone: isAlone)
     }
     return redundancy
   }
@@ -129,6 +130,8 @@ import Testing
   @Test func copiesTakeNoMoreThanTheirShare() {
     #expect(redundancy(300, available: 240_000) { $0 % 5 == 0 }.distances == [1])
     #expect(redundancy(300, available: 100_000) { $0 % 5 == 0 }.distances == [])
+    #expect(redundancy(300, available: 100_000, isAlone: true) { $0 % 5 == 0 }.distances == [1])
+    #expect(redundancy(300, available: 150_000, isAlone: true) { $0 % 5 == 0 }.distances == [2, 1])
   }
 
   @Test func theRestIsTheEncodersBusiness() {

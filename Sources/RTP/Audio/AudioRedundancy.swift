@@ -9,7 +9,7 @@ struct AudioRedundancy {
   private static let thresholds = [0.01, 0.04]
   /// Timestamps reach back 341 ms, which are 17 frames; later copies than this help nobody.
   static let maximumDistance = 8
-  /// Share of the whole bitrate that sound with its copies may take.
+  /// Share of the whole bitrate that sound with its copies may take beside pictures.
   private static let maximumShare = 0.6
   private static let memory = 100.0
   /// Packets whose fate is known before less is done than at the start.
@@ -87,7 +87,8 @@ struct AudioRedundancy {
   /// - Parameters:
   ///   - bitrate: of the sound without copies, bits per second.
   ///   - available: bits per second that may be sent in all.
-  mutating func update(bitrate: Int, available: Int) {
+  ///   - isAlone: no pictures are sent, so that all of it is the sound's.
+  mutating func update(bitrate: Int, available: Int, isAlone: Bool = false) {
     while copies < 2, loss >= Self.thresholds[copies] { copies += 1 }
     if count >= Self.certainty {
       while copies > 0, loss < Self.thresholds[copies - 1] / 2 { copies -= 1 }
@@ -95,8 +96,8 @@ struct AudioRedundancy {
     let persistence = persistence
     let isBursty = persistence > 0.25
     let wanted = isBursty && copies > 0 ? 2 : copies
-    let affordable =
-      bitrate > 0 ? Int(min(Double(available) * Self.maximumShare / Double(bitrate), 100)) - 1 : 2
+    let share = isAlone ? 1 : Self.maximumShare
+    let affordable = bitrate > 0 ? Int(min(Double(available) * share / Double(bitrate), 100)) - 1 : 2
     // So far apart that what has happened to one says little about the other.
     let reach =
       isBursty ? min(Self.maximumDistance, max(6, Int((log10(0.1) / log10(persistence)).rounded(.up)))) : 2

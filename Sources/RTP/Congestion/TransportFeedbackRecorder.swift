@@ -9,6 +9,9 @@ struct TransportFeedbackRecorder: ~Copyable {
   private static let maximumPackets = 380
   private static let minimumInterval = 0.03
   private static let maximumInterval = 0.25
+  /// How much earlier feedback goes out when a packet has just woken the thread, and how much later when none does:
+  /// with sound every 20 ms it never needs a wake-up of its own.
+  private static let slack: (early: Duration, late: Duration) = (.milliseconds(6), .milliseconds(16))
   /// Share of the received bitrate that feedback may take.
   private static let share = 0.05
   private static let feedbackBits = 68.0 * 8
@@ -39,13 +42,14 @@ struct TransportFeedbackRecorder: ~Copyable {
     bytes += size
     // An overtaken packet is reported although what came after it has been already.
     nextToReport = min(nextToReport ?? number, number)
-    if deadline == nil { schedule(at: now) }
-  }
-
-  private mutating func schedule(at now: Instant) {
     let interval = min(
       max(Self.feedbackBits / (Self.share * max(1, rate)), Self.minimumInterval), Self.maximumInterval)
-    deadline = max(now, (lastFeedback ?? now) + .seconds(interval))
+    let due = (lastFeedback ?? now) + .seconds(interval)
+    if due - Self.slack.early <= now {
+      deadline = now
+    } else if deadline == nil {
+      deadline = due + Self.slack.late
+    }
   }
 
   /// The next feedback if it is time; call until nil.

@@ -75,6 +75,11 @@ final class SendStream {
     return lastCapture.timestamp &+ UInt32(truncatingIfNeeded: ticks)
   }
 
+  /// Whether frames were sent of late.
+  func isActive(at time: Instant) -> Bool {
+    lastCapture.map { time - $0.time < .seconds(1) } ?? false
+  }
+
   /// Packets and payload octets of the source itself: RTX is another one.
   var sentBySource: (packets: Int, octets: Int) {
     guard rtxHeader != nil else { return (statistics.packetsSent, statistics.bytesSent) }
@@ -109,14 +114,16 @@ final class SendStream {
 
   /// Decides how many copies of earlier sound are sent from now on.
   ///
-  /// - Parameter available: bits per second for everything.
-  func updateRedundancy(available: Int) {
+  /// - Parameters:
+  ///   - available: bits per second for everything.
+  ///   - isAlone: no pictures are sent.
+  func updateRedundancy(available: Int, isAlone: Bool) {
     guard redundantHeader != nil, let last = recentAudio.last, let first = recentAudio.first else { return }
     let octets = recentAudio.reduce(0) {
       $0 + $1.bytes.count + header.count + CongestionController.packetOverhead
     }
     let ticks = Int(last.timestamp &- first.timestamp) + 960
-    redundancy.update(bitrate: octets * 8 * 48_000 / ticks, available: available)
+    redundancy.update(bitrate: octets * 8 * 48_000 / ticks, available: available, isAlone: isAlone)
   }
 
   /// The share of frames that will be missing, if this share of packets is lost.

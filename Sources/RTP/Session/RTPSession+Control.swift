@@ -58,7 +58,10 @@ extension RTPSession {
       }
     }
     applyTarget(at: now)
-    for stream in sendStreams { stream.updateRedundancy(available: congestion.target) }
+    let isSoundAlone = !sendStreams.contains { $0.configuration.kind == .video && $0.isActive(at: now) }
+    for stream in sendStreams {
+      stream.updateRedundancy(available: congestion.target, isAlone: isSoundAlone)
+    }
     if !isWellFormed { packetsMalformed += 1 }
     for stream in sendStreams where stream.keyFrameRequests.poll(at: now) {
       events.append(.keyFrameRequested(stream.id))
