@@ -4,13 +4,17 @@ SWIFT_FLAGS ?=
 release := .build/release/otchat
 
 .PHONY: run build test test-unit test-calls test-devices lint format bench bench-network bench-connectivity fuzz sanitize install
-.PHONY: clean setup bench-load smoke deb
+.PHONY: clean setup bench-load smoke deb examples
 
 run: build
 	$(release) connect $(ARGS)
 
 build: setup
 	swift build -c release --product otchat --static-swift-stdlib $(SWIFT_FLAGS)
+
+# The programs of docs/custom-media.md, in .build/debug.
+examples: setup
+	for each in Examples/*; do swift build --product "$${each#*/}" $(SWIFT_FLAGS) || exit; done
 
 setup:
 	scripts/setup build
@@ -25,7 +29,7 @@ test-unit: setup-test
 	swift test --experimental-maximum-parallelization-width 4 $(SWIFT_FLAGS)
 
 # Real processes, real browsers, an independent WebRTC stack.
-test-calls: setup-test build
+test-calls: setup-test build examples
 	Tests/run
 	Tests/browser/run
 

@@ -80,21 +80,28 @@ let fuzzing: [Target] =
       path: "Tests/Fuzz", exclude: ["Corpus"], swiftSettings: settings)
   ]
 
+/// Programs on `OTKit`, each with its page in docs/custom-media.md.
+let examples: [Target] = [
+  ("HelloWorld", []), ("NoiseCapturer", []), ("MonoRenderer", []), ("NoiseAudioDevice", []),
+  ("FileBroadcaster", []), ("CameraCapturer", ["CV4L2"]), ("ScreenCapturer", ["CAV"]),
+].map { (name: String, libraries: [Target.Dependency]) in
+  .executableTarget(
+    name: name, dependencies: ["OTKit"] + libraries, path: "Examples/\(name)", swiftSettings: settings)
+}
+
 let package = Package(
   name: "otchat",
   products: [
     .executable(name: "otchat", targets: ["otchat"]),
     .library(name: "OTKit", targets: ["OTKit"]),
   ],
-  targets: libraries + modules + fuzzing + [
+  targets: libraries + modules + examples + fuzzing + [
     .target(
       name: "TestSupport", dependencies: ["Base"], path: "Tests/TestSupport", resources: [.copy("Fixtures")],
       swiftSettings: settings),
     .testTarget(
       name: "CallTests", dependencies: ["OTKit", "SessionServer", "OpenTokProtocol", "Base", "TestSupport"],
       swiftSettings: settings),
-    .executableTarget(
-      name: "HelloWorld", dependencies: ["OTKit"], path: "Examples/HelloWorld", swiftSettings: settings),
     .executableTarget(
       name: "peer-probe", dependencies: ["Base", "Codecs", "MediaIO", "OpenTokProtocol", "Peer", "RTP"],
       path: "Tests/PeerProbe", swiftSettings: settings),

@@ -12,7 +12,9 @@ package struct AudioDeviceStatistics: Sendable, Equatable {
   package var xruns = 0
   /// Between the device and the audio thread at present, in seconds.
   package var delay = 0.0
+}
 
+extension AudioDeviceStatistics {
   init(_ loop: SoundDeviceLoop) {
     let (buffer, device) = (loop.buffer.statistics, loop.statistics)
     let rate = Double(AudioFormat.sampleRate)

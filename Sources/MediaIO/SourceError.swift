@@ -22,6 +22,8 @@ package enum SourceError: Error, Equatable, Sendable {
   /// This user may not use it.
   case deviceForbidden(DeviceKind, name: String)
   case deviceFailed(DeviceKind, name: String, reason: String)
+  /// What a program captures with by itself.
+  case capturerFailed(reason: String)
 
   /// One line: what and where.
   package var message: String {
@@ -40,6 +42,7 @@ package enum SourceError: Error, Equatable, Sendable {
     case .noDevice(let kind, let name?, _): "there is no \(kind.rawValue) \"\(name)\""
     case .deviceBusy(let kind, let name): "the \(kind.rawValue) \"\(name)\" is in use by another program"
     case .deviceForbidden(let kind, let name): "the \(kind.rawValue) \"\(name)\": permission denied"
+    case .capturerFailed(let reason): reason
     case .deviceFailed(let kind, let name, let reason): "the \(kind.rawValue) \"\(name)\": \(reason)"
     }
   }
@@ -69,7 +72,7 @@ package enum SourceError: Error, Equatable, Sendable {
       "its user has to be in the group 'video': sudo usermod -aG video $USER, then log in anew"
     case .deviceForbidden:
       "its user has to be in the group 'audio': sudo usermod -aG audio $USER, then log in anew"
-    case .deviceFailed: nil
+    case .deviceFailed, .capturerFailed: nil
     }
   }
 

@@ -67,7 +67,7 @@ package final class VideoPublishPipeline: Sendable {
   let event: @Sendable (Event) -> Void
   let control: Lock<Control>
   let wake = Semaphore()
-  let renderer = Lock<(any VideoRenderer)?>(nil)
+  let renderer = Lock<(any VideoSink)?>(nil)
   let published = Lock(Published())
   private let thread = Lock<MediaThread?>(nil)
 
@@ -137,7 +137,7 @@ package final class VideoPublishPipeline: Sendable {
   }
 
   /// The self-view; nil for none.
-  package func setLocalRenderer(_ renderer: (any VideoRenderer)?) { self.renderer.withLock { $0 = renderer } }
+  package func setLocalRenderer(_ renderer: (any VideoSink)?) { self.renderer.withLock { $0 = renderer } }
 
   package var statistics: Statistics {
     let now = MonotonicClock.now()

@@ -34,6 +34,6 @@ package enum VideoSourceOutput {
 
 /// Takes pictures to show. Called on a decoder's or capture thread at the time the picture is due; it must
 /// not block.
-package protocol VideoRenderer: Sendable {
+package protocol VideoSink: Sendable {
   func render(_ frame: VideoFrame)
 }

@@ -44,7 +44,7 @@ package final class VideoSubscribePipeline: Sendable {
   }
 
   private struct Settings {
-    var renderer: (any VideoRenderer)?
+    var renderer: (any VideoSink)?
     var isStarted = false
     var isActive = true
     /// Whether it has changed since the last picture.
@@ -74,7 +74,7 @@ package final class VideoSubscribePipeline: Sendable {
   ///   - started: called on the pipeline's thread when the first picture is due.
   ///   - decodes: false: frames are counted and given up, on the pusher's thread, and there is no other.
   package init(
-    renderer: (any VideoRenderer)?, offset: MediaOffset? = nil, decodes: Bool = true,
+    renderer: (any VideoSink)?, offset: MediaOffset? = nil, decodes: Bool = true,
     keyFrameNeeded: @escaping @Sendable () -> Void, started: @escaping @Sendable () -> Void = {}
   ) {
     self.decodes = decodes
@@ -127,7 +127,7 @@ package final class VideoSubscribePipeline: Sendable {
     thread.withLock { $0 }?.join(until: MonotonicClock.now() + .seconds(1))
   }
 
-  package func setRenderer(_ renderer: (any VideoRenderer)?) { settings.withLock { $0.renderer = renderer } }
+  package func setRenderer(_ renderer: (any VideoSink)?) { settings.withLock { $0.renderer = renderer } }
 
   /// Whether the other side means to send pictures: while its camera is off, gaps are no freezes.
   package func setActive(_ active: Bool) {

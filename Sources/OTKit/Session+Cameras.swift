@@ -9,7 +9,8 @@ extension Session {
   /// A source has failed, and black is sent. The next of the publisher's sources that can be opened takes its
   /// place, until it comes back.
   func videoSourceFailed(_ streamID: String) {
-    guard let publisher = publications[streamID]?.publisher else { return }
+    // What takes a capturer's place is its owner's to say.
+    guard let publisher = publications[streamID]?.publisher, publisher.capture == nil else { return }
     let failed = publisher.state.withLock { $0.videoIndex }
     let count = publisher.videoSources.count
     for offset in 1..<max(1, count) {

@@ -49,8 +49,10 @@ extension Session {
     guard isFree else { throw .invalidParameter("the publisher is published already") }
     defer { watchQuality() }
     do throws(OpenTokError) {
-      publications[streamID] = try await makePublication(publisher, streamID)
-      let channels = channels(of: publisher)
+      try await publisher.capture?.initialise()
+      let format = try publisher.videoFormat()
+      publications[streamID] = try await makePublication(publisher, streamID, format)
+      let channels = channels(of: publisher, format)
       let payload = try await request(step: .publishing) {
         $0.createStream(id: streamID, name: publisher.configuration.name, channels: channels)
       } refused: { status, reason in
@@ -61,6 +63,7 @@ extension Session {
       watchCreation(of: streamID, within: configuration.timeout)
     } catch {
       removePublication(streamID)
+      publisher.capture?.release()
       publisher.state.withLock { $0.streamID = nil }
       throw error
     }
@@ -95,7 +98,7 @@ extension Session {
   }
 
   private func makePublication(
-    _ publisher: Publisher, _ streamID: String
+    _ publisher: Publisher, _ streamID: String, _ format: (size: VideoSize, frameRate: Int)
   ) async throws(OpenTokError) -> Publication {
     let configuration = publisher.configuration
     _ = try LocalCertificate.get()
@@ -108,21 +111,25 @@ extension Session {
     let peers = await PublisherPeers(
       streamID: streamID, hasAudio: publisher.hasAudio, hasVideo: publisher.hasVideo, controls: controls
     ) { [inbox] in inbox.yield(.publisherPeer($0)) }
+    let capture = publisher.capture
     // Nobody would stop what is started after the end.
     guard state == .connected else { throw .notConnected }
     let timeline = MediaTimeline()
     var pipeline: VideoPublishPipeline?
-    if let specification = publisher.videoSources.first {
+    if publisher.hasVideo {
       let video = NetworkMailbox<EncodedVideoFrame>(capacity: 30, overflow: .dropNewest) { [weak peers] in
         peers?.send($0)
       }
       do throws(SourceError) {
-        let source = try specification.makeSource(
-          size: publisher.size, frameRate: configuration.frameRate, stream: Self.stripNumber(streamID),
-          timeline: timeline, notice: { [output] in output.yield(.warning($0)) })
+        var source: (any VideoSource)? = capture.map { CapturerSource($0) }
+        if source == nil {
+          source = try publisher.videoSources.first?.makeSource(
+            size: publisher.size, frameRate: configuration.frameRate, stream: Self.stripNumber(streamID),
+            timeline: timeline, notice: { [output] in output.yield(.warning($0)) })
+        }
         if let source {
           pipeline = VideoPublishPipeline(
-            source: source, size: publisher.size, frameRate: configuration.frameRate,
+            source: source, size: format.size, frameRate: format.frameRate,
             maximumBitrate: configuration.maximumVideoBitrate
           ) { [output, inbox] event in
             switch event {
@@ -146,11 +153,15 @@ extension Session {
         peers?.send($0)
       }
       do throws(SourceError) {
-        let source = try publisher.audioSource.makeSource(timeline: timeline) { [output] in
-          output.yield(.warning($0))
-        }
         audio.setSpeaker { frames.put($0) }
-        audio.engine.setSource(source)
+        if let device = audio.deviceSource {
+          audio.engine.setSource(device)
+        } else {
+          audio.engine.setSource(
+            try publisher.audioSource.makeSource(timeline: timeline) { [output] in
+              output.yield(.warning($0))
+            })
+        }
       } catch {
         throw OpenTokError(error)
       }
@@ -180,8 +191,9 @@ extension Session {
 
   func sessionAudio() throws(OpenTokError) -> SessionAudio {
     if let audio { return audio }
-    let made = try SessionAudio(sink: configuration.audioSink, options: configuration.audio) {
-      [output] in
+    let made = try SessionAudio(
+      sink: configuration.audioSink, device: configuration.audioDevice, options: configuration.audio
+    ) { [output] in
       output.yield(.warning($0))
     } failed: { [output] in
       output.yield(.warning($0.notice))
@@ -190,14 +202,16 @@ extension Session {
     return made
   }
 
-  private func channels(of publisher: Publisher) -> [ChannelInfo] {
+  private func channels(
+    of publisher: Publisher, _ format: (size: VideoSize, frameRate: Int)
+  ) -> [ChannelInfo] {
     let configuration = publisher.configuration
     var channels: [ChannelInfo] = []
     if publisher.hasVideo {
       channels.append(
         ChannelInfo(
-          id: "video1", kind: .video, active: publisher.isPublishingVideo, width: configuration.width,
-          height: configuration.height, orientation: 0, frameRate: Double(configuration.frameRate),
+          id: "video1", kind: .video, active: publisher.isPublishingVideo, width: format.size.width,
+          height: format.size.height, orientation: 0, frameRate: Double(format.frameRate),
           source: configuration.videoType.rawValue, fitMode: "contain"))
     }
     if publisher.hasAudio {
@@ -211,6 +225,7 @@ extension Session {
     publication.publisher.state.withLock { if $0.streamID == streamID { $0.streamID = nil } }
     publication.waitingForCamera?.cancel()
     if publication.hasSpeaker { audio?.setSpeaker(nil) }
+    publication.publisher.capture?.release()
     let (peers, pipeline) = (publication.peers, publication.pipeline)
     NetworkActor.perform { peers.removeAll() }
     // Ending the encoder's thread may take the time of a frame.
@@ -238,6 +253,15 @@ extension Session {
     publication.pipeline?.setEnabled(publisher.isPublishingVideo)
     publication.pipeline?.setLocalRenderer(publisher.state.withLock { $0.renderer })
     if publication.hasSpeaker { audio?.engine.setMuted(!publisher.isPublishingAudio) }
+  }
+
+  func setCapturer(_ capture: CaptureControl, of publisher: Publisher) async throws(OpenTokError) {
+    try await capture.initialise()
+    guard let streamID = publisher.streamID, let publication = publications[streamID] else {
+      return capture.release()
+    }
+    publication.waitingForCamera?.cancel()
+    publication.pipeline?.setSource(CapturerSource(capture))
   }
 
   func setVideoSource(
@@ -382,6 +406,6 @@ extension Session {
     for subscriberID in subscriptions.keys { removeSubscription(subscriberID) }
     let audio = audio
     self.audio = nil
-    _ = MediaThread(name: "audio end") { audio?.engine.stop() }
+    _ = MediaThread(name: "audio end") { audio?.stop() }
   }
 }

@@ -45,7 +45,7 @@ extension Session {
   ///     ended it, and when this throws.
   @discardableResult
   package func subscribe(
-    to streamID: String, options: SubscribeOptions, renderer: (any VideoRenderer)?,
+    to streamID: String, options: SubscribeOptions, renderer: (any VideoSink)?,
     sink: (any EncodedMediaSink)? = nil
   ) async throws(OpenTokError) -> Subscriber {
     let stream: StreamInfo

@@ -6,6 +6,9 @@ import RTP
 /// A session's sound: one engine for all that is heard and for the one stream that is spoken.
 final class SessionAudio: Sendable {
   let engine: AudioEngine
+  /// What a device of the program's own captures; nil: there is no such device, or it does not capture.
+  let deviceSource: (any AudioSource & Sendable)?
+  private let device: AudioDeviceControl?
   private let speaker: Speaker
 
   /// Where encoded sound goes: the publication that has the microphone.
@@ -18,10 +21,11 @@ final class SessionAudio: Sendable {
   }
 
   /// - Parameters:
+  ///   - device: takes part in place of the sink, and of publishers' sources.
   ///   - notice: what becomes of the loudspeaker; any thread.
   ///   - failed: called on the audio thread.
   init(
-    sink specification: String, options: Session.AudioOptions,
+    sink specification: String, device: (any AudioDevice)? = nil, options: Session.AudioOptions,
     notice: @escaping @Sendable (String) -> Void, failed: @escaping @Sendable (SourceError) -> Void
   ) throws(OpenTokError) {
     var configuration = OpusEncoder.Configuration()
@@ -30,8 +34,14 @@ final class SessionAudio: Sendable {
     configuration.discontinuousTransmission = options.dtx
     let speaker = Speaker()
     self.speaker = speaker
+    let control = try device.map { device throws(OpenTokError) in
+      try AudioDeviceControl(device, notice: notice)
+    }
+    self.device = control
+    deviceSource = control?.bus.source
     do throws(SourceError) {
-      let sink = try AudioSinkSpecification(parsing: specification).makeSink(notice: notice)
+      var sink: (any AudioSink)? = control?.bus.sink
+      if sink == nil { sink = try AudioSinkSpecification(parsing: specification).makeSink(notice: notice) }
       engine = AudioEngine(
         source: nil, sink: sink, configuration: configuration,
         processesMicrophone: options.processesMicrophone, failed: failed,
@@ -40,6 +50,12 @@ final class SessionAudio: Sendable {
       throw OpenTokError(error)
     }
     engine.start()
+  }
+
+  /// Ends the audio thread and waits for it, a second at most.
+  func stop() {
+    engine.stop()
+    device?.detach()
   }
 
   /// Gives the microphone to a publication, or to none.
@@ -57,7 +73,7 @@ extension OpenTokError {
       case .fileMissing, .libraryMissing, .notSupportedYet, .noDevice: .inputMissing
       case .deviceBusy: .temporaryFailure
       case .deviceForbidden: .refused
-      case .deviceFailed: .internalError
+      case .deviceFailed, .capturerFailed: .internalError
       case .fileUnreadable, .notDecodable, .noVideo, .noAudio: .badInput
       case .cannotWrite: .cannotWrite
       }

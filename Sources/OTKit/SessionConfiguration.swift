@@ -28,6 +28,9 @@ extension Session {
     public var relayOnly: Bool
     /// Where received sound goes: `null`, `file:PATH.wav`, `speaker[:NAME]`, `auto` (a loudspeaker, else nowhere).
     public var audioSink: String
+    /// A sound device of your own. What it captures is published in place of publishers' `audioSource`, and it
+    /// plays in place of `audioSink`, as far as it can either.
+    public var audioDevice: (any AudioDevice)?
     /// Of the published sound.
     public var audio: AudioOptions
     /// From when `sinceStart` in events counts.
@@ -46,7 +49,7 @@ extension Session {
     public init(
       apiURL: String? = nil, trust: TLSTrust = .system, timeout: Duration = .seconds(10),
       iceServers: [ICEServer] = [], relayOnly: Bool = false, audioSink: String = "null",
-      audio: AudioOptions = AudioOptions()
+      audioDevice: (any AudioDevice)? = nil, audio: AudioOptions = AudioOptions()
     ) {
       self.apiURL = apiURL
       self.trust = trust
@@ -54,6 +57,7 @@ extension Session {
       self.iceServers = iceServers
       self.relayOnly = relayOnly
       self.audioSink = audioSink
+      self.audioDevice = audioDevice
       self.audio = audio
     }
   }

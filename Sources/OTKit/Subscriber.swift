@@ -74,7 +74,7 @@ public final class Subscriber: Sendable {
   }
 
   /// Called with each picture when it is due, on the decoder's thread; must not block. Nil: none.
-  package func setRenderer(_ renderer: (any VideoRenderer)?) { pipeline.setRenderer(renderer) }
+  package func setRenderer(_ renderer: (any VideoSink)?) { pipeline.setRenderer(renderer) }
 
   var receiver: AudioReceiver { state.withLock { $0.receiver } }
 

@@ -32,7 +32,7 @@ package actor Participant {
 
   /// Gives the place to draw to: our own picture for nil, else that of a stream.
   package typealias Renewal = @Sendable () async throws(OpenTokError) -> Credentials
-  package typealias Renderers = @Sendable (_ streamID: String?) -> (any VideoRenderer)?
+  package typealias Renderers = @Sendable (_ streamID: String?) -> (any VideoSink)?
 
   var session: Session
   var credentials: Credentials

@@ -96,11 +96,11 @@ package final class CallDisplay: Sendable {
   }
 
   /// What a decoder or a camera shows its pictures with.
-  package func renderer(for source: PictureSource) -> any VideoRenderer {
+  package func renderer(for source: PictureSource) -> any VideoSink {
     Renderer(display: self, source: source)
   }
 
-  private struct Renderer: VideoRenderer {
+  private struct Renderer: VideoSink {
     let display: CallDisplay
     let source: PictureSource
 

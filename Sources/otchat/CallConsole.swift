@@ -12,7 +12,7 @@ protocol CallConsole: Sendable {
   /// Whether it shows figures, which cost something to collect.
   var showsStatistics: Bool { get }
   /// The place for our own picture (nil) or a stream's; nil if pictures are not shown.
-  func renderer(for streamID: String?) -> (any VideoRenderer)?
+  func renderer(for streamID: String?) -> (any VideoSink)?
   /// A line that is no event's.
   func tell(_ line: String)
   func stop()
@@ -48,7 +48,7 @@ struct PlainConsole: CallConsole {
     }
   }
 
-  func renderer(for streamID: String?) -> (any VideoRenderer)? { nil }
+  func renderer(for streamID: String?) -> (any VideoSink)? { nil }
   func tell(_ line: String) { Output.note(line) }
   func stop() {}
 }

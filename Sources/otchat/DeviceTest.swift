@@ -13,7 +13,7 @@ struct DeviceTest {
   private let environment = ProcessInfo.processInfo.environment
 
   /// Counts pictures, and shows them where there is a terminal.
-  private final class Viewer: VideoRenderer {
+  private final class Viewer: VideoSink {
     let count = Lock(0)
     let display: CallDisplay?
 

@@ -45,7 +45,7 @@ final class ScreenConsole: CallConsole {
     recorded.withLock { $0.append(line) }
   }
 
-  func renderer(for streamID: String?) -> (any VideoRenderer)? {
+  func renderer(for streamID: String?) -> (any VideoSink)? {
     DisplayRenderer(display: display, source: streamID.map { .stream($0) } ?? .own)
   }
 
@@ -106,7 +106,7 @@ final class ScreenConsole: CallConsole {
 }
 
 /// Hands pictures to the display; the thread that has one does not wait.
-private struct DisplayRenderer: VideoRenderer {
+private struct DisplayRenderer: VideoSink {
   let display: CallDisplay
   let source: PictureSource
 

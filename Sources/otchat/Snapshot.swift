@@ -30,11 +30,11 @@ final class Snapshot: Sendable {
   }
 
   /// Passes pictures on to `next` and keeps the newest.
-  func renderer(before next: (any VideoRenderer)?) -> any VideoRenderer { Tap(snapshot: self, next: next) }
+  func renderer(before next: (any VideoSink)?) -> any VideoSink { Tap(snapshot: self, next: next) }
 
-  private struct Tap: VideoRenderer {
+  private struct Tap: VideoSink {
     let snapshot: Snapshot
-    let next: (any VideoRenderer)?
+    let next: (any VideoSink)?
 
     func render(_ frame: VideoFrame) {
       snapshot.keep(frame)

@@ -13,7 +13,7 @@ final class Collector<Element: Sendable>: Sendable {
   var all: [Element] { state.withLock { $0 } }
 }
 
-final class LastPicture: VideoRenderer {
+final class LastPicture: VideoSink {
   let frames = Collector<VideoFrame>()
   func render(_ frame: VideoFrame) { frames.add(frame) }
 }

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func picturesAreShownWhenTheyAreDue() async throws {
-    final class Times: VideoRenderer {
+    final class Times: VideoSink {
       let late = Collector<Double>()
       func render(_ frame: VideoFrame) { late.add((MonotonicClock.now() - frame.time).milliseconds) }
     }
@@ -61,7 +61,7 @@ import Testing
   }
 
   /// Holds the pipeline's thread at its first picture until it is let go.
-  private final class Barrier: VideoRenderer {
+  private final class Barrier: VideoSink {
     let frames = Collector<VideoFrame>()
     let isHeld = Semaphore()
     let gate = Semaphore()

@@ -1,0 +1,159 @@
+"""The programs in Examples/: each in a real call, on what docs/custom-media.md says of it."""
+import math
+import os
+import pathlib
+import subprocess
+
+import av
+import numpy
+import pytest
+from conftest import ROOT
+from otchat import Process, subscriber
+from test_screen import display  # noqa: F401
+
+NAMES = ("FileBroadcaster", "CameraCapturer", "ScreenCapturer", "NoiseCapturer", "MonoRenderer", "NoiseAudioDevice")
+
+
+@pytest.fixture
+def example(home, server):
+    """example('NoiseCapturer', …) starts it on the test's server; all are ended with the test."""
+    folder = pathlib.Path(os.environ.get("OTCHAT_EXAMPLES", ROOT / ".build/debug"))
+    started = []
+
+    def start(name, *arguments, **options):
+        path = folder / name
+        assert path.exists(), f"no {path}: run 'make examples' first, or set OTCHAT_EXAMPLES"
+        started.append(Process([str(path), server.url, *map(str, arguments)], **options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.end()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_short_and_explained(name):
+    assert len((ROOT / f"Examples/{name}/{name}.swift").read_text().splitlines()) <= 120
+    assert f"\n## {name}\n" in (ROOT / "docs/custom-media.md").read_text()
+
+
+def chroma_and_luma(path):
+    """Of the last picture in a file that is still being written."""
+    last = None
+    with av.open(str(path)) as file:
+        for frame in file.decode(video=0):
+            last = frame
+    assert last.format.name in ("yuv420p", "yuvj420p")
+    planes = last.to_ndarray()
+    return planes[last.height:], planes[:last.height]
+
+
+def test_noise_is_seen(example, connect, home):
+    """Of the size and at the rate that the capturer says; in all colours, and without any pattern."""
+    picture = home / "noise.png"
+    watcher = connect("--no-publish", "--audio-sink", "null", "--snapshot", str(picture), "--after", "5")
+    example("NoiseCapturer")
+    stream = watcher.event("streamCreated", 60, name="Noise")
+    assert (stream["hasVideo"], stream["hasAudio"]) == (True, False)
+    video = subscriber(watcher.stats(lambda s: 5 <= subscriber(s, "video")["framesPerSecond"] <= 17, "pictures", 60), "video")
+    assert (video["frameWidth"], video["frameHeight"]) == (128, 96)
+    assert watcher.exit_code(90) == 0, watcher.last_words()
+    with av.open(str(picture)) as file:
+        pixels = next(file.decode(video=0)).to_ndarray(format="rgb24").astype(float)
+    assert pixels.shape == (96, 128, 3)
+    assert all(pixels[:, :, colour].std() > 15 for colour in range(3)), pixels.std(axis=(0, 1))
+    grey = pixels.mean(axis=2)
+    assert grey.std() > 15
+    # points that are far from each other know nothing of each other
+    for far in (grey[:, :-32], grey[:, 32:]), (grey[:-24], grey[24:]):
+        assert abs(numpy.corrcoef(far[0].ravel(), far[1].ravel())[0, 1]) < 0.2
+
+
+def test_a_renderer_leaves_out_the_colours(example, connect, home):
+    film = home / "mono.y4m"
+    connect("--video-source", "test", "--resolution", "320x240", "--audio-source", "none", "--audio-sink", "null",
+            "--subscribe", "none").event("publisherStreamCreated", 30)
+    mono = example("MonoRenderer", film)
+    frame = 320 * 240 * 3 // 2
+    mono.wait_until(lambda: film.exists() and film.stat().st_size > 20 * frame, "twenty pictures", 90)
+    mono.end()
+    assert film.read_bytes()[:64].startswith(b"YUV4MPEG2 W320 H240 ")
+    chroma, luma = chroma_and_luma(film)
+    assert (chroma == 128).all()
+    # the test pattern, in which there are all greys
+    assert luma.shape == (240, 320) and luma.std() > 20 and luma.max() > 200 and luma.min() < 50
+
+
+def heard(path):
+    return numpy.frombuffer(path.read_bytes()[44:][:-1 if path.stat().st_size % 2 else None], "<i2").astype(float)
+
+
+def test_devices_of_noise_hear_noise(example, home):
+    """What each saves is the other's white noise: as loud, and with as much of it at all frequencies."""
+    files = [home / "one.wav", home / "two.wav"]
+    devices = [example("NoiseAudioDevice", file) for file in files]
+
+    def is_heard(file, second=48000):
+        return file.exists() and (sound := heard(file)).size > 4 * second and (abs(sound[-3 * second:]) > 100).mean() > 0.9
+
+    for device, file in zip(devices, files):
+        device.wait_until(lambda file=file: is_heard(file), f"three seconds of noise in {file.name}", 120)
+    for device in devices:
+        device.end()
+    for file in files:
+        assert file.read_bytes()[:4] == b"RIFF"
+        sound = heard(file)[-2 * 48000:] / 32768
+        level = 10 * math.log10((sound ** 2).mean())
+        # -16.8 dBFS is what is made
+        assert abs(level + 16.8) < 3, f"{level} dBFS"
+        spectrum = (abs(numpy.fft.rfft(sound * numpy.hanning(sound.size))) ** 2)
+        hertz = numpy.fft.rfftfreq(sound.size, 1 / 48000)
+        octaves = [10 * math.log10(spectrum[(hertz >= low) & (hertz < 2 * low)].mean()) for low in (250, 500, 1000, 2000, 4000)]
+        assert max(octaves) - min(octaves) < 4, f"{octaves} dB"
+        # flat, and no tone: the greatest of some thousand lines of noise is 9 to 13 dB above their mean
+        band = spectrum[(hertz >= 250) & (hertz < 8000)]
+        assert 10 * math.log10(band.max() / band.mean()) < 16
+
+
+def test_a_film_is_broadcast(example, connect, home):
+    film = home / "film.mp4"
+    subprocess.run(["ffmpeg", "-loglevel", "error", "-f", "lavfi", "-i", "testsrc2=size=192x144:rate=20:duration=3",
+                    "-f", "lavfi", "-i", "sine=frequency=700:duration=3", "-pix_fmt", "yuv420p", str(film)], check=True, timeout=60)
+    watcher = connect("--no-publish", "--audio-sink", "null")
+    broadcaster = example("FileBroadcaster", film)
+    assert watcher.event("streamCreated", 60)["name"].endswith("film.mp4")
+
+    def plays(s):
+        return subscriber(s, "video")["framesPerSecond"] >= 10 and abs(subscriber(s, "audio")["toneHz"] - 700) < 5
+    video = subscriber(watcher.stats(plays, "the film", 60), "video")
+    assert (video["frameWidth"], video["frameHeight"]) == (192, 144)
+    broadcaster.wait_until(lambda: "1 are here" in broadcaster.lines, "its audience", 30)
+    watcher.end()
+    broadcaster.wait_until(lambda: "0 are here" in broadcaster.lines, "nobody", 30)
+
+
+def test_a_film_that_is_not_there(example, home):
+    broadcaster = example("FileBroadcaster", home / "none.mp4")
+    assert broadcaster.exit_code(60) == 66
+    assert any("none.mp4: no such file" in line for line in broadcaster.lines)
+
+
+def test_a_screen_is_captured(example, connect, display):  # noqa: F811
+    watcher = connect("--no-publish", "--audio-sink", "null")
+    example("ScreenCapturer", display)
+    assert watcher.event("streamCreated", 60, name="Screen")["videoType"] == "screen"
+    video = subscriber(watcher.stats(lambda s: subscriber(s, "video")["framesPerSecond"] >= 5, "pictures", 60), "video")
+    assert (video["frameWidth"], video["frameHeight"]) == (1280, 720)
+    subprocess.run(["xsetroot", "-display", display, "-solid", "white"], check=True, timeout=30)
+    watcher.stats(lambda s: subscriber(s, "video")["brightness"] > 0.9, "a white screen", 60)
+    subprocess.run(["xsetroot", "-display", display, "-solid", "black"], check=True, timeout=30)
+    watcher.stats(lambda s: subscriber(s, "video")["brightness"] < 0.1, "a black screen", 60)
+
+
+def test_without_a_screen_or_a_camera_it_says_so(example):
+    screen = example("ScreenCapturer", environment={"DISPLAY": ""})
+    assert screen.exit_code(60) == 66
+    assert any("there is no X11 screen" in line for line in screen.lines), screen.last_words()
+    camera = example("CameraCapturer", "/dev/video99")
+    assert camera.exit_code(60) == 66
+    assert any("there is no camera /dev/video99" in line for line in camera.lines), camera.last_words()
