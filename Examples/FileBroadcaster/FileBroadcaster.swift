@@ -1,3 +1,4 @@
+import Foundation
 import OTKit
 
 /// Plays a film, again and again, to everybody who comes, and says how many they are.
@@ -18,9 +19,9 @@ struct FileBroadcaster {
       try await session.publish(
         Publisher(.init(name: arguments[2], videoSources: [film], audioSource: film, videoType: .custom)))
     } catch {
-      // Tells the server, which would wait for us otherwise.
       await session.disconnect()
-      throw error
+      print("FileBroadcaster: \(error.message)")
+      exit(error.exitCode.rawValue)
     }
     for await event in session.events {
       switch event {

@@ -23,7 +23,8 @@ def example(home, server):
     def start(name, *arguments, **options):
         path = folder / name
         assert path.exists(), f"no {path}: run 'make examples' first, or set OTCHAT_EXAMPLES"
-        started.append(Process([str(path), server.url, *map(str, arguments)], **options))
+        # what is printed comes line by line, as in a terminal
+        started.append(Process(["stdbuf", "-oL", str(path), server.url, *map(str, arguments)], **options))
         return started[-1]
 
     yield start
@@ -126,7 +127,7 @@ def test_a_film_is_broadcast(example, connect, home):
     def plays(s):
         return subscriber(s, "video")["framesPerSecond"] >= 10 and abs(subscriber(s, "audio")["toneHz"] - 700) < 5
     video = subscriber(watcher.stats(plays, "the film", 60), "video")
-    assert (video["frameWidth"], video["frameHeight"]) == (192, 144)
+    assert (video["frameWidth"], video["frameHeight"]) == (640, 480)
     broadcaster.wait_until(lambda: "1 are here" in broadcaster.lines, "its audience", 30)
     watcher.end()
     broadcaster.wait_until(lambda: "0 are here" in broadcaster.lines, "nobody", 30)
