@@ -146,7 +146,7 @@ final class WebSocketService: @unchecked Sendable {
   private func abandon(_ id: UInt) {
     guard let connection = connections[id] else { return }
     end(id, .closed(code: 1006))
-    if let socket = connection.socket { lws_set_timeout(socket, PENDING_TIMEOUT_CLOSE_SEND, -1) }
+    if let socket = connection.socket { kill(socket) }
   }
 
   private func end(_ id: UInt, _ event: WebSocketClient.Event) {
@@ -235,7 +235,7 @@ final class WebSocketService: @unchecked Sendable {
       connections[id]?.events(.opened)
       wantToWrite(id)
     case LWS_CALLBACK_CLIENT_RECEIVE:
-      return receive(socket, id, UnsafeRawBufferPointer(start: bytes, count: count))
+      receive(socket, id, UnsafeRawBufferPointer(start: bytes, count: count))
     case LWS_CALLBACK_CLIENT_WRITEABLE:
       return write(socket, id)
     case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE:
@@ -271,13 +271,16 @@ final class WebSocketService: @unchecked Sendable {
     }
   }
 
-  private func receive(_ socket: OpaquePointer?, _ id: UInt, _ piece: UnsafeRawBufferPointer) -> Int32 {
-    guard var connection = connections.removeValue(forKey: id) else { return -1 }
+  /// Every piece is taken, wanted or not: of one that is refused libwebsockets keeps the length, and writes
+  /// what still comes of that frame behind the end of its buffer.
+  private func receive(_ socket: OpaquePointer?, _ id: UInt, _ piece: UnsafeRawBufferPointer) {
+    // Given up in the meantime.
+    guard var connection = connections.removeValue(forKey: id) else { return }
     guard connection.incoming.count + piece.count <= WebSocketClient.maximumMessageSize else {
       connection.events(.closed(code: 1009))
       connection.shared.isClosed.store(true, ordering: .releasing)
-      lws_close_reason(socket, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, nil, 0)
-      return -1
+      kill(socket)
+      return
     }
     connection.incoming += piece
     var message: [UInt8]?
@@ -287,8 +290,10 @@ final class WebSocketService: @unchecked Sendable {
     }
     connections[id] = connection
     if let message { connection.events(.message(message)) }
-    return 0
   }
+
+  /// Drops a connection at the next turn of the loop, without a close frame.
+  private func kill(_ socket: OpaquePointer?) { lws_set_timeout(socket, PENDING_TIMEOUT_CLOSE_SEND, -1) }
 
   private func write(_ socket: OpaquePointer?, _ id: UInt) -> Int32 {
     guard let isIdle = connections[id]?.outgoing.isEmpty else { return -1 }

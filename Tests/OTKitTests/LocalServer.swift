@@ -118,11 +118,13 @@ final class LocalConnection {
 
   func write(_ text: String) { write(Array(text.utf8)) }
 
-  func write(_ bytes: [UInt8]) {
-    _ = bytes.withUnsafeBytes { buffer in
+  /// False once the other side takes nothing more.
+  @discardableResult
+  func write(_ bytes: [UInt8]) -> Bool {
+    bytes.withUnsafeBytes { buffer in
       tls == nil
-        ? send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
-        : Int(SSL_write(tls, buffer.baseAddress, Int32(buffer.count)))
+        ? send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL)) > 0
+        : SSL_write(tls, buffer.baseAddress, Int32(buffer.count)) > 0
     }
   }
 

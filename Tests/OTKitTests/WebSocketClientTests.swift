@@ -87,6 +87,24 @@ private final class Record: Sendable {
     _ = socket
   }
 
+  /// What comes of a frame after it was refused must not be kept anywhere.
+  @Test func aFrameWithoutEndIsNotReadOn() async throws {
+    let isCutOff = Lock(false)
+    let server = try LocalServer { connection, head in
+      connection.acceptWebSocket(head)
+      connection.write([0x82, 127, 0, 0, 1, 0, 0, 0, 0, 0])
+      let piece = [UInt8](repeating: 0xA5, count: 1 << 16)
+      for _ in 0..<4096 where !isCutOff.withLock({ $0 }) {
+        if !connection.write(piece) { isCutOff.withLock { $0 = true } }
+      }
+    }
+    defer { server.stop() }
+    let (socket, record) = try connect(server)
+    try await eventually("the server is cut off") { isCutOff.withLock { $0 } }
+    #expect(record.events == [.opened, .closed(code: 1009)])
+    _ = socket
+  }
+
   @Test func textIsNoMessage() async throws {
     let server = try LocalServer { connection, head in
       connection.acceptWebSocket(head)

@@ -204,7 +204,8 @@ struct RoomStreamTests {
 
   @Test func aSocketTakesTheStateAndAllThatIsSentAgain() {
     let limits = RoomConfiguration.Limits()
-    #expect(limits.stateBytes + 2 * limits.unacknowledgedBytes < WebServer.Limits().queuedBytes)
+    let kept = limits.unacknowledgedBytes + limits.unacknowledgedMessages * WebSocket.bytesAroundMessage
+    #expect(limits.stateBytes + 2 * kept < WebServer.Limits().queuedBytes)
     #expect(limits.stateBytes < 2 << 20)
     #expect(limits.stateBytes < RumorFrame.maximumServerSize)
   }

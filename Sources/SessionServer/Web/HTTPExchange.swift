@@ -59,6 +59,9 @@ extension WebServer {
     guard let length = UInt64(lengthText), lengthText.allSatisfy({ $0.isASCII && $0.isNumber }) else {
       return respond(wsi, request, .failure(400, "bad Content-Length"), closing: true)
     }
+    if length > 0 && hasUnservedInput(wsi) {
+      return respond(wsi, request, .failure(503, "a body has to wait for the answer before"), closing: true)
+    }
     if length > UInt64(configuration.limits.bodyBytes) {
       let closes = length > UInt64(Self.discardedBodyBytes)
       return respond(wsi, request, .failure(413, "the body is too big"), closing: closes)
@@ -97,6 +100,13 @@ extension WebServer {
       return true
     }
     return respond(wsi, request, refusal, closing: true)
+  }
+
+  /// Whether this request came along with one before it. If so libwebsockets would read its headers once
+  /// more as its body, for ever, and serve nobody else. (It does not say of whom it has input; others of
+  /// whom it has some are rare, and will be served in the same turn.)
+  private func hasUnservedInput(_ wsi: OpaquePointer) -> Bool {
+    lws_service_adjust_timeout(lws_get_context(wsi), 1, 0) == 0
   }
 
   private func method(of wsi: OpaquePointer) -> HTTPMethod? {

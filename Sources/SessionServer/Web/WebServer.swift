@@ -16,7 +16,7 @@ package final class WebServer {
     package var messageBytes = 256 << 10
     /// A WebSocket whose reader leaves more than this unread is cut off. A session's state and all that a
     /// lost connection is sent again have to fit in at once.
-    package var queuedBytes = 4 << 20
+    package var queuedBytes = 5 << 20
     /// How long a Close frame may take to get out.
     package var closeSeconds: Int32 = 3
     /// A WebSocket is pinged when nothing came for so long, and given up after twice the time.
@@ -261,6 +261,8 @@ final class ContextMemory {
     // Listener, wake-up pipe, and what libwebsockets adds.
     info.fd_limit_per_thread = UInt32(configuration.limits.connections + Self.connectionsAboveLimit + 8)
     info.max_http_header_data = 16 << 10
+    // A whole TLS record, so that nothing of a request stays behind in OpenSSL.
+    info.pt_serv_buf_size = 20 << 10
     info.timeout_secs = 10
     info.keepalive_timeout = 30
     if let certificate = configuration.certificate {

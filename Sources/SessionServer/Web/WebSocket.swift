@@ -17,8 +17,11 @@ package final class WebSocket {
   private var message: [UInt8] = []
   private var peerCloseCode: PeerClose?
 
-  /// Bytes that wait for a slow reader.
+  /// Bytes that wait for a slow reader, with what it costs to keep each message.
   package private(set) var queuedBytes = 0
+
+  /// Of an array. Without it many small messages would take ten times the memory that their bytes do.
+  package static let bytesAroundMessage = 64
 
   private enum PeerClose {
     case code(Int)
@@ -37,7 +40,7 @@ package final class WebSocket {
   @discardableResult
   package func send(_ bytes: [UInt8]) -> Bool {
     guard closing == nil && !isGone else { return false }
-    queuedBytes += bytes.count
+    queuedBytes += Self.bytesAroundMessage + bytes.count
     queue.append(bytes)
     if queuedBytes > limits.queuedBytes {
       closing = (1006, "")
@@ -95,7 +98,7 @@ package final class WebSocket {
     while firstInQueue < queue.count {
       let bytes = queue[firstInQueue]
       if !lws_send(bytes, scratch: &scratch) { return false }
-      queuedBytes -= bytes.count
+      queuedBytes -= Self.bytesAroundMessage + bytes.count
       queue[firstInQueue] = []
       firstInQueue += 1
       if lws_send_pipe_choked(wsi) != 0 { break }
