@@ -88,6 +88,15 @@ package final class TestPattern {
     return count > 0 && sum / count > 150
   }
 
+  /// Where hours, minutes and seconds stand.
+  static func clock(_ size: VideoSize) -> (columns: Range<Int>, rows: Range<Int>) {
+    let layout = Layout(size)
+    return (
+      layout.clockX..<layout.clockX + layout.clockWidth,
+      layout.clockY..<layout.clockY + PatternFont.height * layout.clockScale
+    )
+  }
+
   private func setClock(_ wallTime: Int64) {
     let now = wallTime / 1_000_000
     if now != second {

@@ -14,6 +14,8 @@ package struct TestPatternStatistics: Equatable, Sendable {
   /// Pictures whose strip was too damaged.
   package var framesUnreadable = 0
   package var lastFrameNumber: UInt32
+  /// Of one picture a second or so.
+  package var quality: PatternQuality?
 }
 
 /// Follows a stream of test patterns, picture by picture.
@@ -21,6 +23,9 @@ package struct TestPatternReader {
   package private(set) var statistics: TestPatternStatistics?
 
   private static let window = 120
+  /// It takes longer than all the rest: one picture in so many.
+  private static let qualityInterval = 30
+  private static let firstQuality = 5
   private var latencies: [Double] = []
   private var position = 0
   private var unreadableInARow = 0
@@ -38,6 +43,9 @@ package struct TestPatternReader {
   package mutating func read(_ picture: some I420Picture) -> Reading? {
     guard let strip = look(at: picture) else { return nil }
     follow(strip)
+    if let known = statistics, known.framesRead % Self.qualityInterval == Self.firstQuality {
+      statistics?.quality = PatternQuality(of: picture, strip)
+    }
     return Reading(strip: strip, isFlashing: TestPattern.isFlashing(picture))
   }
 

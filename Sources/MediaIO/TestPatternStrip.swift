@@ -8,6 +8,8 @@ import Glibc
 ///     row 1: send time, upper 32 of 56 bits (µs since the Unix epoch)
 ///     row 2: send time, lower 24 bits; stream, upper 8 of 16 bits
 ///     row 3: stream, lower 8 bits; CRC-24 of all that (RFC 9580, 6.1)
+///
+/// The stream's highest bit says that the picture above is somebody else's drawing, as in our page.
 package struct TestPatternStrip: Equatable, Sendable {
   package var frameNumber: UInt32
   /// Microseconds since the Unix epoch.
@@ -20,6 +22,9 @@ package struct TestPatternStrip: Equatable, Sendable {
     self.sendTime = sendTime
     self.stream = stream
   }
+
+  /// Whether the rest of the picture is what `TestPattern` draws.
+  var isOurDrawing: Bool { stream & 0x8000 == 0 }
 
   static let columns = 32
   static let rowCount = 4

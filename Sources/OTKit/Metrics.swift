@@ -85,6 +85,9 @@ extension Metrics {
     self["framesMissing"] = Double(pattern.framesMissing)
     self["framesRepeated"] = Double(pattern.framesRepeated)
     self["framesUnreadable"] = Double(pattern.framesUnreadable)
+    guard let quality = pattern.quality else { return }
+    self["psnr"] = quality.psnr
+    self["ssim"] = quality.ssim
   }
 
   init(_ engine: AudioEngine.Statistics) {

@@ -184,9 +184,9 @@ extension Session {
     weak var engine: AudioEngine?
   }
 
-  /// Tells streams of the test pattern apart.
+  /// Tells streams of the test pattern apart; without the bit that says who drew it.
   private static func stripNumber(_ streamID: String) -> UInt16 {
-    UInt16(streamID.prefix(4), radix: 16) ?? 0
+    (UInt16(streamID.prefix(4), radix: 16) ?? 0) & 0x7FFF
   }
 
   func sessionAudio() throws(OpenTokError) -> SessionAudio {

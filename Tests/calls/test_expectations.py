@@ -18,12 +18,13 @@ def test_a_good_call_passes_and_ends_when_all_is_decided(binary, server, connect
     connect("--video-source", "test", "--audio-source", "tone:700", "--subscribe", "none")
     status, errors, output = run(
         binary, "--server", server.url, "--no-publish", "--duration", "110", "--events", "-", "--junit", "report.xml",
-        "--expect", "subscriber.video.framesPerSecond >= 5 for 2s within 100s", "--expect", "event firstAudioFrame within 100s")
+        "--expect", "subscriber.video.framesPerSecond >= 5 for 2s within 100s", "--expect", "event firstAudioFrame within 100s",
+        "--expect", "subscriber.video.psnr >= 15 within 100s", "--expect", "subscriber.video.ssim >= 0.5 within 100s")
     assert status == 0, errors
-    assert errors.count("expect: ok") == 2 and "FAILED" not in errors
-    assert output.count('"event":"expectation"') == 2 and '"passed":true' in output
+    assert errors.count("expect: ok") == 4 and "FAILED" not in errors
+    assert output.count('"event":"expectation"') == 4 and '"passed":true' in output
     suite = ElementTree.parse("report.xml").getroot()
-    assert suite.get("tests") == "2" and suite.get("failures") == "0" and float(suite.get("time")) < 105
+    assert suite.get("tests") == "4" and suite.get("failures") == "0" and float(suite.get("time")) < 105
 
 
 def test_every_failure_names_its_cause(binary, server, connect, home):
