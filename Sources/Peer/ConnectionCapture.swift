@@ -34,7 +34,10 @@ final class ConnectionCapture {
     for stream in received {
       for type in stream.payloadTypes { names[type] = Self.codec(stream.kind) }
       for type in stream.rtxPayloadTypes.keys { names[type] = "rtx/90000" }
-      if let redundant = stream.redundantPayloadType { names[redundant] = "red/48000/2" }
+      if let redundant = stream.redundantPayloadType {
+        names[redundant] = stream.kind == .audio ? "red/48000/2" : "red/90000"
+      }
+      if let parity = stream.parityPayloadType { names[parity] = "ulpfec/90000" }
     }
     guard names != self.names else { return }
     self.names = names

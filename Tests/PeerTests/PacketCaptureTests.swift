@@ -186,7 +186,11 @@ private final class Received: Sendable {
     let connection = ConnectionCapture(capture)
     var video = SendStreamConfiguration(kind: .video, ssrc: 1, payloadType: 96)
     video.rtx = .init(ssrc: 2, payloadType: 97)
-    connection.streamsChanged([video, SendStreamConfiguration(kind: .audio, ssrc: 3, payloadType: 111)], [])
+    var protected = ReceiveStreamConfiguration(kind: .video, payloadTypes: [100])
+    protected.redundantPayloadType = 101
+    protected.parityPayloadType = 102
+    connection.streamsChanged(
+      [video, SendStreamConfiguration(kind: .audio, ssrc: 3, payloadType: 111)], [protected])
     connection.pathChanged(("host 192.0.2.1:4000", "host 192.0.2.2:5000"))
     for _ in 0..<2 { connection.record(.rtp, [0x80, 96], .outbound, at: MonotonicClock.now()) }
     connection.pathChanged(("host 192.0.2.1:4000", "host 192.0.2.2:5000"))
@@ -195,8 +199,11 @@ private final class Received: Sendable {
     let packets = try CaptureFile(try contents(copy)).packets
     #expect(packets.map(\.kind) == ["sdp", "sdp", "rtp", "rtp", "rtp"])
     let text = String(decoding: try #require(packets.first).bytes, as: UTF8.self)
-    #expect(text.contains("c=IN IP4 192.0.2.2\r\n") && text.contains("m=video 5000 RTP/AVP 96 97 111\r\n"))
+    #expect(
+      text.contains("c=IN IP4 192.0.2.2\r\n")
+        && text.contains("m=video 5000 RTP/AVP 96 97 100 101 102 111\r\n"))
     #expect(text.contains("a=rtpmap:97 rtx/90000\r\n") && text.contains("a=rtpmap:111 opus/48000/2\r\n"))
+    #expect(text.contains("a=rtpmap:101 red/90000\r\n") && text.contains("a=rtpmap:102 ulpfec/90000\r\n"))
     #expect(packets[4].source == [192, 0, 2, 2] && packets[4].destinationPort == 4000)
   }
 }
