@@ -28,6 +28,14 @@ package struct Choice: Sendable, Equatable {
     self.availability = availability
   }
 
+  /// What may follow the word, as help names it.
+  package var placeholder: String? {
+    switch parameter {
+    case .none: nil
+    case .optional(let text), .required(let text): text
+    }
+  }
+
   /// As it is written in help: `tone[:HZ]`.
   package var synopsis: String {
     switch parameter {

@@ -82,6 +82,18 @@ extension Flag {
     return .value(.size(PixelSize(width: width, height: height)))
   }
 
+  /// A path alone, where one is wanted behind a word: `/dev/video0` for `camera:/dev/video0`.
+  private func path(_ text: String, _ choices: [Choice]) -> String? {
+    guard text.contains("/") || text.contains(".") else { return nil }
+    let marks = text.hasPrefix("/dev/") ? ["/dev/", "PATH"] : ["PATH"]
+    for mark in marks {
+      if let choice = choices.first(where: { $0.placeholder?.contains(mark) ?? false }) {
+        return "\(choice.name):\(text)"
+      }
+    }
+    return nil
+  }
+
   private func parseChoice(_ text: String, _ choices: [Choice]) -> ParsedValue {
     let colon = text.firstIndex(of: ":")
     let word = String(text[..<(colon ?? text.endIndex)])
@@ -89,7 +101,8 @@ extension Flag {
     let expected = "one of " + choices.map(\.synopsis).joined(separator: ", ")
     guard let choice = choices.first(where: { $0.name == word }) else {
       return .invalid(
-        expected: expected, suggestion: Suggestion.nearest(to: word, among: choices.map(\.name)))
+        expected: expected,
+        suggestion: Suggestion.nearest(to: word, among: choices.map(\.name)) ?? path(text, choices))
     }
     switch (choice.parameter, parameter) {
     case (.none, nil), (.optional, nil): break

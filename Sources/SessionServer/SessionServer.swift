@@ -171,6 +171,12 @@ package actor SessionServer {
     stun = nil
   }
 
+  /// The path of an archive's file; nil as long as there is none.
+  package nonisolated func file(of archive: Archive) -> String? {
+    guard let store, let file = archive.file else { return nil }
+    return store.directory(archive.id) + "/" + file
+  }
+
   /// A token of this server's project for a day from now on; nil if that is no session id.
   ///
   /// - Parameter now: seconds since 1970.

@@ -168,6 +168,7 @@ package final class CallDisplay: Sendable {
   }
 
   private func press(_ key: Key) {
+    if key == .control("z") { return suspend() }
     guard case .answer(let answer) = key else { return send(.key(key)) }
     shared.withLock { shared in
       if answer == .ready {
@@ -179,9 +180,20 @@ package final class CallDisplay: Sendable {
     notify()
   }
 
+  /// What Ctrl-Z does in a terminal that is not raw. The call stands still meanwhile, its server too.
+  private func suspend() {
+    device.suspend()
+    shared.withLock { $0.flow = TerminalFlow() }
+    redraw()
+  }
+
   private func react(to signals: [Int32]) {
     if signals.contains(SIGCONT) { device.resume() }
-    guard signals.contains(where: { $0 != 0 }) else { return }
+    if signals.contains(where: { $0 != 0 }) { redraw() }
+  }
+
+  /// All of the screen, at the size that it has by now.
+  private func redraw() {
     let size = device.size
     shared.withLock { shared in
       shared.size = size

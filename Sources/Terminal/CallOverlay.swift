@@ -11,9 +11,9 @@ extension CallState {
   }
 
   func drawHelp(_ screen: inout Screen, _ area: CellRectangle) {
+    let keys = Self.keys.filter { $0.key != Self.talkKey || talk != nil }
     drawBox(
-      &screen, area, title: "Keys", lines: Self.helpLines.map { BoxLine(name: $0.0, value: $0.1) },
-      centred: true)
+      &screen, area, title: "Keys", lines: keys.map { BoxLine(name: $0.key, value: $0.does) }, centred: true)
   }
 
   /// Of the selected stream and of what we send.
@@ -92,10 +92,15 @@ extension CallState {
     }
   }
 
-  private static let helpLines = [
+  private static let talkKey = "space"
+
+  /// Every key, and what it does.
+  package static let keys: [(key: String, does: String)] = [
     ("m", "mute or unmute the microphone"), ("s", "mute or unmute what is heard"), ("c", "next camera"),
-    ("v", "camera off or on"), ("Tab", "next stream"), ("Enter", "one stream, or all"),
-    ("t", "type a chat line"), ("PgUp", "read the chat back"), ("f", "next filter"), ("i", "statistics"),
-    ("?", "this help"), ("q", "leave"),
+    ("v", "camera off or on"), (talkKey, "with --push-to-talk: speak while it is held"),
+    ("Tab", "next stream"), ("Enter", "one stream, or all"), ("t", "type a chat line"),
+    ("PgUp", "read the chat back"), ("a", "start or stop an archive"), ("w", "the last archive's address"),
+    ("f", "next filter"), ("i", "statistics"), ("?", "this help"), ("Ctrl-Z", "to the shell, until fg"),
+    ("q", "leave"),
   ]
 }

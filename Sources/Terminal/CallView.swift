@@ -14,7 +14,10 @@ extension CallState {
       drawChat(&screen, area)
       switch overlay {
       case .help: drawHelp(&screen, area)
-      case .statistics: drawStatistics(&screen, area)
+      case .statistics:
+        drawStatistics(&screen, area)
+        // What a key has done is told over the figures, too; it goes away by itself.
+        draw(notices.map(\.text), &screen, area)
       case nil: break
       }
     }
@@ -125,6 +128,10 @@ extension CallState {
         if isHosting { lines.append("the call ends for all when you leave") }
       }
     }
+    draw(lines, &screen, area)
+  }
+
+  private func draw(_ lines: [String], _ screen: inout Screen, _ area: CellRectangle) {
     var row = 0
     for line in lines {
       // An address is of use only as a whole.

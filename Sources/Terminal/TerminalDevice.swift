@@ -72,6 +72,12 @@ package final class TerminalDevice: Sendable {
   /// Puts everything back. Any thread, any number of times.
   package func leave() { otchat_terminal_leave() }
 
+  /// The shell's turn, until it lets the job go on. Blocks meanwhile.
+  func suspend() {
+    guard otchat_terminal_suspend() else { return }
+    _ = write(Array(Self.enterBytes.utf8)[...], until: MonotonicClock.now() + .seconds(1))
+  }
+
   /// Raw mode and the alternate screen again, after the process was stopped and continued.
   func resume() {
     _ = otchat_terminal_resume()

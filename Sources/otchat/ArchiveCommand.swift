@@ -102,16 +102,21 @@ extension Failure {
   init(_ error: ArchiveServiceError) {
     switch error {
     case .unanswered(let error): self.init(error as any Error)
-    case .refused(let status, _):
+    case .refused(let status, let message):
       let code: ExitCode =
         switch status {
         case 401, 403: .refused
         case 400: .usage
         default: .unavailable
         }
-      self.init(
-        code, error.text,
-        hint: status == 403 ? "--server URL?accessKey=KEY, if the server asks for a key" : nil)
+      let hint: String? =
+        switch status {
+        case 403: "--server URL?accessKey=KEY, if the server asks for a key"
+        case 400 where message.hasPrefix("no client"):
+          "who is to be recorded comes first, and --room is the room: 'otchat connect --room NAME'"
+        default: nil
+        }
+      self.init(code, error.text, hint: hint)
     case .noArchives:
       self.init(.protocolError, error.text, hint: "--server names an otchat server or one like it")
     }

@@ -7,11 +7,15 @@ extension Commands {
     "Keys",
     [
       ("m", "mute or unmute the microphone"), ("s", "mute or unmute what is heard"),
-      ("c", "next camera"), ("v", "camera off or on"), ("Tab", "next subscribed stream"),
+      ("c", "next camera"), ("v", "camera off or on"),
+      ("space", "with --push-to-talk: speak while it is held"), ("Tab", "next subscribed stream"),
+      ("Enter", "that one alone, or all beside each other"),
       ("t", "type a chat line; Enter sends it, Esc gives it up"),
+      ("PgUp, PgDn", "read the chat back"),
       ("a", "start or stop an archive"), ("w", "the address of the last archive's page"),
       ("f", "next filter"),
-      ("i", "statistics"), ("?", "help"), ("q, Ctrl-C", "leave"),
+      ("i", "statistics"), ("?", "help"),
+      ("Ctrl-Z", "to the shell; fg comes back, and the call stands still meanwhile"), ("q, Ctrl-C", "leave"),
     ])
 
   static let lines = Program.Section(

@@ -76,7 +76,7 @@ struct ConnectCommand {
     do {
       let source = try await CredentialSource.resolve(arguments)
       let outcome = await join(source, events, exit)
-      await source.embedded?.stop()
+      for file in await source.end() where !arguments.boolean("quiet") { Output.note("archive: \(file)") }
       return outcome
     } catch {
       return .failure(error)
@@ -170,9 +170,10 @@ struct ConnectCommand {
       }
       return PlainConsole(quiet: arguments.boolean("quiet"), isTalkedTo: isTalkedTo)
     }
-    let console = try ScreenConsole(options, style: style, log: log) { commands.yield($0) }
+    let console = try ScreenConsole(options, style: style, isHosting: source.embedded != nil, log: log) {
+      commands.yield($0)
+    }
     if let page = source.page { console.display.send(.shareURL(page)) }
-    if source.embedded != nil { console.display.send(.hosting(true)) }
     if arguments.text("render") == "kitty", options.capabilities.isMultiplexed {
       console.display.send(.notice("tmux and screen pass no kitty graphics on: shown as the terminal can"))
     }

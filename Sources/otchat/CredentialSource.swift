@@ -15,6 +15,8 @@ struct CredentialSource {
   var pageNeedsKey = false
   /// The server in this process, if it was started for this call.
   let embedded: SessionServer?
+  /// What that server has recorded.
+  var recorded: HostedArchives?
   /// Asks for credentials again; nil where there is nobody to ask.
   var renew: Participant.Renewal?
   /// The server's archives, where there is a server to ask.
@@ -87,6 +89,16 @@ struct CredentialSource {
       + (embedded == nil ? "" : "; the call ends for all when this otchat leaves")
   }
 
+  /// Ends the server of our own, if there is one. Returns the files of what it has recorded.
+  func end() async -> [String] {
+    guard let embedded else { return [] }
+    guard let recorded else {
+      await embedded.stop()
+      return []
+    }
+    return await recorded.files(stopping: embedded)
+  }
+
   /// The server that answers on the standard port if it is an otchat, else one of our own.
   private static func own(_ arguments: Arguments) async throws -> CredentialSource {
     let standard = "http://127.0.0.1:\(standardPort)"
@@ -95,18 +107,20 @@ struct CredentialSource {
     configuration.port = standardPort
     configuration.recorders = .standard
     let server: SessionServer
+    let recorded = HostedArchives()
     var warning: String?
     do {
-      server = try await SessionServer.start(configuration)
+      server = try await SessionServer.start(configuration) { recorded.note($0) }
     } catch SessionServerError.web(.addressInUse) {
       configuration.port = 0
-      server = try await SessionServer.start(configuration)
+      server = try await SessionServer.start(configuration) { recorded.note($0) }
       warning =
         "port \(standardPort) belongs to something that is no otchat, so the server is on port \(server.port)"
     }
     do {
       var source = try await fetch(from: server.url, arguments, embedded: server)
       source.warning = warning
+      source.recorded = recorded
       return source
     } catch {
       await server.stop()

@@ -22,7 +22,7 @@ final class EventText: Sendable {
     case .micChanged(let on): on ? "the microphone is on" : "the microphone is muted"
     case .subscriberAudioChanged(let on): on ? "the others are heard" : "the others are muted"
     case .cameraChanged(let on, let source):
-      source.map { "now sending \($0)" } ?? (on ? "video is on" : "video is off")
+      source.map(Self.sending) ?? (on ? "video is on" : "video is off")
     case .warning(let text): "warning: \(text)"
     case .refused(let text): "warning: \(text)"
     case .error(let error): Self.warning(error)
@@ -116,6 +116,13 @@ final class EventText: Sendable {
     case .videoDisableWarning: return "the network is slow: your picture for \(name) may be paused"
     case .videoDisableWarningLifted: return nil
     }
+  }
+
+  /// With one source there is nothing to change to.
+  private static func sending(_ source: String) -> String {
+    source == "auto"
+      ? "there is one picture to send; --video-source, given several times, adds more"
+      : "now sending \(source)"
   }
 
   private static func recorded(_ file: String, _ seconds: Double, _ bytes: Int64) -> String {

@@ -13,7 +13,8 @@ struct ExpectationReport {
     for result in results where !isQuiet || !result.passed {
       let text = result.text.padding(toLength: width, withPad: " ", startingAt: 0)
       let outcome = result.reason ?? result.actual.map { "it is \(ExpectationMonitor.shown($0))" } ?? ""
-      Output.note("expect: \(result.passed ? "ok     " : "FAILED ") \(text)  \(outcome)")
+      let line = "expect: \(result.passed ? "ok     " : "FAILED ") \(text)  \(outcome)"
+      Output.note(line.trimmingCharacters(in: .whitespaces))
       if !result.passed, environment["GITHUB_ACTIONS"] == "true" {
         Output.line(Self.annotation("\(result.text): \(result.reason ?? "")"))
       }

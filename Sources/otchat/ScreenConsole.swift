@@ -11,16 +11,18 @@ final class ScreenConsole: CallConsole {
   let display: CallDisplay
   let showsStatistics = true
   private let log: LogOutput
+  private let isHosting: Bool
   private let rates = Lock(FlowRates())
   private let text = EventText()
   /// Lines about files and addresses, told once more when the screen is gone.
   private let recorded = Lock<[String]>([])
 
   init(
-    _ options: ConnectOptions, style: PictureStyle?, log: LogOutput,
+    _ options: ConnectOptions, style: PictureStyle?, isHosting: Bool, log: LogOutput,
     commands: @escaping @Sendable (CallCommand) -> Void
   ) throws {
     self.log = log
+    self.isHosting = isHosting
     let device: TerminalDevice
     do {
       device = try TerminalDevice()
@@ -31,6 +33,7 @@ final class ScreenConsole: CallConsole {
     display = CallDisplay(
       device: device, capabilities: options.capabilities, style: style, state: options.state,
       commands: commands)
+    display.send(.hosting(isHosting))
   }
 
   func stop() {
@@ -41,9 +44,16 @@ final class ScreenConsole: CallConsole {
 
   func tell(_ line: String) {
     display.send(.notice(line))
-    // It is gone from the screen before it can be copied.
-    recorded.withLock { $0.append(line) }
+    // With the server in this process its pages are gone, too.
+    guard !isHosting else { return }
+    // It is gone from the screen before it can be copied. The same page again has another signature.
+    recorded.withLock { lines in
+      lines.removeAll { Self.page($0) == Self.page(line) }
+      lines.append(line)
+    }
   }
+
+  private static func page(_ line: String) -> Substring { line.prefix { $0 != "?" } }
 
   func renderer(for streamID: String?) -> (any VideoSink)? {
     DisplayRenderer(display: display, source: streamID.map { .stream($0) } ?? .own)

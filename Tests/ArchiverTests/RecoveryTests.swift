@@ -11,13 +11,15 @@ import Testing
 @testable import Archiver
 
 /// What a server leaves that dies in the middle.
-@Suite struct RecoveryTests {
+@Suite final class RecoveryTests {
   private let directory: String
 
   init() throws {
     directory = NSTemporaryDirectory() + "otchat-recovery-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
   }
+
+  deinit { try? FileManager.default.removeItem(atPath: directory) }
 
   private func request(_ mode: ArchiveRequest.OutputMode) -> ArchiveRequest {
     ArchiveRequest(archiveID: "a1", sessionID: "1_x", outputMode: mode, directory: directory)

@@ -145,7 +145,12 @@ struct ParserTests {
   @Test func wrongWordsNameTheLikelyOne() {
     let error = failure("go", "--source=tst")
     #expect(error?.hint == "did you mean 'test'?")
-    #expect(error?.message == "--source: 'tst' is not one of test, tone[:HZ], file:PATH, camera[:N]")
+    #expect(error?.message == "--source: 'tst' is not one of test, tone[:HZ], file:PATH, camera[:N|/dev/N]")
+    for (path, suggestion) in [
+      ("/dev/video0", "camera:/dev/video0"), ("clips/a.webm", "file:clips/a.webm"), ("a.webm", "file:a.webm"),
+    ] {
+      #expect(failure("go", "in", "--source", path)?.hint == "did you mean '\(suggestion)'?")
+    }
     #expect(failure("key", "show", "odl")?.message == "KEY: 'odl' is not one of old, new")
   }
 

@@ -27,7 +27,7 @@ let sample = Program(
             [
               Choice("test", "a test"), Choice("tone", "a tone", parameter: .optional("HZ")),
               Choice("file", "a file", parameter: .required("PATH")),
-              Choice("camera", "a camera", parameter: .optional("N"), availability: .notYet),
+              Choice("camera", "a camera", parameter: .optional("N|/dev/N"), availability: .notYet),
             ]), repeatable: true, group: "Sound", "what"),
         Flag("record", .directory("DIR"), group: "Sound", availability: .notYet, "record it"),
       ], examples: [Example("tool go \"far away\"", "go")]),

@@ -195,10 +195,26 @@ struct CallViewTests {
   @Test func helpOverlay() {
     var state = state(.subscriberAdded(bob))
     _ = state.update(.key(.character("?")), at: .zero)
-    let text = state.view(columns: 44, rows: 17).text
-    #expect(text.contains("\n    Keys\n"))
-    #expect(text.contains(" m      mute or unmute the microphone"))
-    #expect(text.contains(" q      leave"))
+    let text = state.view(columns: 44, rows: 18).text
+    #expect(text.contains("    Keys\n"))
+    #expect(text.contains(" m       mute or unmute the microphone"))
+    #expect(text.contains(" a       start or stop an archive"))
+    #expect(text.contains(" w       the last archive's address"))
+    #expect(text.contains(" q       leave"))
+    #expect(!text.contains("space"))
+    state.talk = PushToTalk()
+    #expect(state.view(columns: 60, rows: 20).text.contains(" space   with --push-to-talk"))
+  }
+
+  @Test func whatAKeyHasDoneIsSeenOverTheFigures() {
+    var state = state(.statistics(figures), .shareURL("http://127.0.0.1:8080/"))
+    _ = state.update(.key(.character("i")), at: .zero)
+    _ = state.update(.notice("archive: http://127.0.0.1:8080/archive/1/view"), at: .zero)
+    let lines = { state.view(columns: 60, rows: 14).text.split(separator: "\n").map(String.init) }
+    #expect(lines()[0] == " archive: http://127.0.0.1:8080/archive/1/view")
+    _ = state.update(.tick, at: .zero + .seconds(60))
+    // What is always there would hide them for good.
+    #expect(lines()[0] == " Statistics")
   }
 
   @Test func statisticsOverlay() {

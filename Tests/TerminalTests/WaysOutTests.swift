@@ -67,6 +67,23 @@ import Testing
     expectRestored(terminal)
   }
 
+  /// The probe is no shell's job, so nothing stops it: it gives the terminal back and takes it again.
+  @Test func controlZGivesTheTerminalBackForAWhile() async throws {
+    let terminal = try await start()
+    terminal.clear()
+    terminal.type("\u{1A}")
+    try await terminal.wait(for: "the screen again") {
+      $0.output.contains(TerminalDevice.leaveBytes + TerminalDevice.enterBytes)
+        && $0.output.hasSuffix("\u{1B}[5n")
+    }
+    #expect(terminal.isRaw)
+    terminal.clear()
+    try await terminal.wait(for: "picture goes on") { $0.output.contains("\u{1B}[?2026l") }
+    terminal.type("q")
+    #expect(try await terminal.waitForExit() == 0)
+    expectRestored(terminal)
+  }
+
   @Test(arguments: [SIGTERM: 143, SIGINT: 130, SIGHUP: 129] as [Int32: Int32])
   func signalsLeave(signal: Int32, status: Int32) async throws {
     let terminal = try await start()

@@ -3,6 +3,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -57,6 +58,28 @@ def test_the_host_hangs_up(binary, home):
             assert host.exit_code() == 0
             assert guest.exit_code() == 69
             assert "the call is over" in errors(guest) and "network" not in errors(guest)
+
+
+def test_what_was_recorded_is_found_when_the_server_is_gone(binary, home):
+    with Otchat([binary, "connect", "--events", "-", "--name", "host", *MEDIA]) as host:
+        note = host.wait_until(lambda: next((e for e in host.errors if "others can join at" in e), None), "the URL", 30)
+        if "the call ends for all when this otchat leaves" not in note:
+            pytest.skip("another otchat has port 8080")
+        host.event("publisherStreamCreated", 60)
+        host.command_line("archive start")
+        archive = host.event("archiveStarted", 60)["archiveId"]
+        time.sleep(2)  # so much is recorded
+        host.command_line("q")
+        assert host.exit_code(60) == 0
+        path = next(e for e in host.errors if e.startswith("otchat: archive: ")).split(": ", 2)[2]
+        assert archive in path and os.path.getsize(path) > 1000
+
+
+def test_a_room_must_not_be_empty_to_be_recorded(binary, server):
+    done = subprocess.run([binary, "archive", "start", "--server", server.url, "--room", "kitchen"],
+                          capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode == 64
+    assert "no client is in the session" in done.stderr and "otchat connect --room NAME" in done.stderr
 
 
 def test_a_server_that_is_killed_and_started_again(binary, home, connect):

@@ -150,6 +150,27 @@ def test_the_terminal_is_restored(terminal, way):
     assert code == {"q": 0, "ctrl-c": 130, "SIGTERM": 143, "SIGHUP": 129, "SIGQUIT": 131, "SIGUSR1": 138, "SIGSEGV": -signal.SIGSEGV}[way]
 
 
+def test_control_z_is_the_shells_turn(binary, home, server):
+    """Under a shell with jobs, as people have it: stopped, asked for something else, and back in the call."""
+    shell = Pty(["bash", "--norc", "-i"], PS1="ready> ")
+    try:
+        shell.wait_for(rb"ready> ")
+        shell.press(" ".join([binary, "connect", "--server", server.url, *MEDIA]) + "\n")
+        shell.wait_for(rb"38;2;\d+", 60)
+        at = shell.press("\x1a")
+        shell.wait_for(rb"\x1b\[\?1049l(.|\n)*Stopped(.|\n)*ready> ", 60, start=at)
+        at = shell.press("echo $((6 * 7))\n")
+        shell.wait_for(rb"\n42", 60, start=at)
+        at = shell.press("fg\n")
+        shell.wait_for(rb"\x1b\[\?1049h(.|\n)*38;2;\d+", 60, start=at)
+        at = shell.press("q")
+        shell.wait_for(rb"\x1b\[\?1049l(.|\n)*ready> ", 60, start=at)
+        at = shell.press("exit 7\n")
+        assert shell.exit_code(60) == 7
+    finally:
+        shell.close()
+
+
 def test_every_size(terminal):
     one = terminal()
     one.wait_for(rb"38;2;\d+")

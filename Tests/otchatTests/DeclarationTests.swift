@@ -1,5 +1,6 @@
 import CommandLineKit
 import Foundation
+import Terminal
 import Testing
 
 @testable import otchat
@@ -27,6 +28,11 @@ struct DeclarationTests {
       if command.name == "serve" { declared.remove("--log-file") }
       #expect(declared == contract[command.name])
     }
+  }
+
+  @Test func theManualHasTheKeysOfTheHelp() {
+    let manual = Commands.keys.entries.map { String($0.0.prefix { $0 != "," }) }
+    #expect(manual.sorted() == CallState.keys.map(\.key).sorted())
   }
 
   @Test func everythingIsDocumented() {

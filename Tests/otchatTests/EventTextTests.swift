@@ -34,6 +34,9 @@ struct EventTextTests {
     #expect(text.line(.micChanged(false)) == "the microphone is muted")
     #expect(text.line(.cameraChanged(true, source: "noise")) == "now sending noise")
     #expect(
+      text.line(.cameraChanged(true, source: "auto"))
+        == "there is one picture to send; --video-source, given several times, adds more")
+    #expect(
       line(.error(.streamNotFound)) == "warning: the stream is gone (1501 OT_STREAM_NOT_FOUND)")
   }
 

@@ -57,12 +57,17 @@ static void restore(void) {
   errno = saved_errno;
 }
 
-void otchat_terminal_leave(void) {
-  // Whoever draws may be held up by a terminal that does not read; the shell gets it back all the same.
+// Whoever draws may be held up by a terminal that does not read: false after a second.
+static bool close_gate(void) {
   struct timespec patience;
   clock_gettime(CLOCK_MONOTONIC, &patience);
   patience.tv_sec += 1;
-  bool held = pthread_mutex_clocklock(&gate, CLOCK_MONOTONIC, &patience) == 0;
+  return pthread_mutex_clocklock(&gate, CLOCK_MONOTONIC, &patience) == 0;
+}
+
+void otchat_terminal_leave(void) {
+  // The shell gets it back in any case.
+  bool held = close_gate();
   restore();
   if (held) pthread_mutex_unlock(&gate);
 }
@@ -118,6 +123,25 @@ bool otchat_terminal_enter(int input, int output, const char *leave) {
   if (set_raw(input)) return true;
   terminal.active = false;
   return false;
+}
+
+bool otchat_terminal_suspend(void) {
+  const struct timespec moment = {.tv_nsec = 50 * 1000 * 1000};
+  if (!close_gate()) return false;
+  bool suspended = terminal.active;
+  if (suspended) {
+    // What the terminal still answers is not for the shell.
+    nanosleep(&moment, NULL);
+    restore();
+    // The whole job, as the terminal does it: `make` that started us, too.
+    kill(0, SIGTSTP);
+    // It may be that another thread is told first, and that nothing stops a process without a job.
+    nanosleep(&moment, NULL);
+    terminal.active = true;
+    suspended = set_raw(terminal.input);
+  }
+  pthread_mutex_unlock(&gate);
+  return suspended;
 }
 
 bool otchat_terminal_resume(void) { return terminal.active && set_raw(terminal.input); }

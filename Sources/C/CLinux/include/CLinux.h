@@ -30,6 +30,9 @@ bool otchat_terminal_enter(int input, int output, const char *leave);
 void otchat_terminal_leave(void);
 /// write(2) to `output`; fails with EIO before `enter` and after `leave`.
 long otchat_terminal_write(const void *bytes, long count);
+/// Gives the terminal back, stops the job (SIGTSTP), and has raw mode again when it goes on, or at once where
+/// nothing stops it. Writes wait meanwhile. False if the terminal was not ours, or is not ours again.
+bool otchat_terminal_suspend(void);
 /// Raw mode again, after somebody else (a shell, on SIGCONT) changed it.
 bool otchat_terminal_resume(void);
 /// Another, non-blocking open file of the terminal behind `fd`, which leaves `fd` itself as it is; -1 if
