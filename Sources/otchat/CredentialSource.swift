@@ -61,7 +61,7 @@ struct CredentialSource {
       credentials.apiURL = apiURL ?? credentials.apiURL
       return credentials
     }
-    let credentials = try await renew()
+    let credentials = try await telling(unless: arguments.boolean("quiet"), server) { try await renew() }
     let archives = ArchiveService(server: server, room: room, trust: trust, timeout: timeout)
     // An otchat server's page is where its API is.
     guard let endpoint = Credentials.endpoint(of: server, room: arguments.text("room")),
@@ -79,6 +79,18 @@ struct CredentialSource {
     return CredentialSource(
       credentials: credentials, page: page.text, pageNeedsKey: needsKey, embedded: embedded, renew: renew,
       archives: archives)
+  }
+
+  /// Says who is waited for when it takes long.
+  private static func telling<Answer>(
+    unless quiet: Bool, _ server: String, _ body: () async throws -> Answer
+  ) async throws -> Answer {
+    let notice = Task {
+      try await Task.sleep(for: .seconds(1))
+      if !quiet { Output.note("waiting for \(ServerURL.shown(server))…") }
+    }
+    defer { notice.cancel() }
+    return try await body()
   }
 
   /// What others can do with the page.

@@ -2,6 +2,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 
@@ -73,6 +74,13 @@ def test_what_was_recorded_is_found_when_the_server_is_gone(binary, home):
         assert host.exit_code(60) == 0
         path = next(e for e in host.errors if e.startswith("otchat: archive: ")).split(": ", 2)[2]
         assert archive in path and os.path.getsize(path) > 1000
+
+
+def test_who_is_waited_for(binary, home):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        status, said = run(binary, "--server", address, "--timeout", "3")
+    assert status == 75 and f"otchat: waiting for {address}…" in said
 
 
 def test_a_room_must_not_be_empty_to_be_recorded(binary, server):
