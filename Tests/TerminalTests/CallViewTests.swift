@@ -154,8 +154,8 @@ struct CallViewTests {
     var state = state(.subscriberAdded(bob))
     _ = state.update(.key(.character("?")), at: .zero)
     let text = state.view(columns: 40, rows: 10).text
-    #expect(text.contains(" v      camera off or on"))
-    #expect(text.contains(" …      5 more"))
+    #expect(text.contains(" v       camera off or on"))
+    #expect(text.contains(" …       8 more"))
     #expect(!text.contains("statistics"))
   }
 
@@ -196,7 +196,7 @@ struct CallViewTests {
     var state = state(.subscriberAdded(bob))
     _ = state.update(.key(.character("?")), at: .zero)
     let text = state.view(columns: 44, rows: 18).text
-    #expect(text.contains("    Keys\n"))
+    #expect(text.contains(" Keys\n"))
     #expect(text.contains(" m       mute or unmute the microphone"))
     #expect(text.contains(" a       start or stop an archive"))
     #expect(text.contains(" w       the last archive's address"))
