@@ -65,8 +65,10 @@ import Testing
       if case .videoEnabled(streamA.id, .publishVideo) = event { true } else { nil }
     }
     try await b.seesAndHears(streamA.id, tone: 440)
-    let video = try await #require(b.subscriberStatistics(of: streamA.id)).video
-    #expect((video["endToEndLatency"] ?? 1000) < 1000)
+    try await eventually("a picture that is not old") {
+      let video = await b.subscriberStatistics(of: streamA.id)?.video
+      return (video?["endToEndLatency"] ?? 1000) < 1000
+    }
 
     // Signals.
     try await a.session.signal(type: "chat", data: "grüß dich ✓")
@@ -100,7 +102,7 @@ import Testing
     await server.stop()
   }
 
-  @Test(.timeLimit(.minutes(1))) func leavingWhileMediaIsMadeStartsNone() async throws {
+  @Test(.timeLimit(.minutes(3))) func leavingWhileMediaIsMadeStartsNone() async throws {
     let server = try await Server.start()
     let a = try await Participant.join(server)
     try await a.session.publish(try Participant.publisher(name: "A"))
@@ -136,7 +138,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(3))) func mediaSurvivesALostSocketAndNothingIsLost() async throws {
-    let server = try await Server.start()
+    let server = try await Server.start(gracePeriod: .seconds(120))
     let proxy = try TCPProxy(to: server.server.port)
     let a = try await Participant.join(server)
     let b = try await Participant.join(server, port: proxy.port)
@@ -198,8 +200,10 @@ import Testing
     }
     try await b.seesAndHears(stream.id, tone: 440)
     let after = try await #require(a.session.statistics().publishers.first).video
-    // One each; on a slow machine the decoder may ask for another.
-    #expect((2...3).contains((after["keyFramesEncoded"] ?? 0) - (before["keyFramesEncoded"] ?? 0)))
+    // One each; on a slow machine the decoder may ask for more.
+    let asked = (after["pliCount"] ?? 0) - (before["pliCount"] ?? 0)
+    let made = (after["keyFramesEncoded"] ?? 0) - (before["keyFramesEncoded"] ?? 0)
+    #expect(made >= 2 && made <= 3 + asked, "\(made), \(asked)")
     #expect(b.events.count { $0.name == "subscriberConnected" } == 1)
     await a.session.disconnect()
     await b.session.disconnect()
@@ -350,7 +354,7 @@ import Testing
       Issue.record("\(String(describing: error))")
       return
     }
-    #expect((312...313).contains(seconds))
+    #expect((312...372).contains(seconds))
     await late.session.disconnect()
     let forger = Participant(server)
     let now = WallClock.microseconds() / 1_000_000

@@ -91,18 +91,23 @@ final class Participant: Sendable {
     await session.statistics().subscribers.first { $0.streamID == streamID }
   }
 
-  /// Receives at least 25 pictures in a second, and this tone.
+  /// Receives 25 pictures more, most of which are shown, and this tone.
   func seesAndHears(
     _ streamID: String, tone: Double, within limit: Duration = .seconds(60)
   ) async throws {
     var last: Statistics.Subscriber?
+    func count(_ name: String) -> Double { last?.video[name] ?? 0 }
+    last = await subscriberStatistics(of: streamID)
+    let (decoded, received) = (count("framesDecoded"), count("framesReceived"))
     try await eventually(
-      within: limit, "25 pictures a second and \(tone) Hz",
+      within: limit, "25 pictures more and \(tone) Hz",
       state: { "\(String(describing: last)) \(self.events.map(\.name))" }
     ) {
       last = await self.subscriberStatistics(of: streamID)
-      return (last?.video["framesPerSecond"] ?? 0) >= 25 && abs((last?.audio["toneHz"] ?? 0) - tone) < 3
+      return count("framesDecoded") >= decoded + 25 && abs((last?.audio["toneHz"] ?? 0) - tone) < 3
     }
+    let shown = (count("framesDecoded") - decoded) / max(1, count("framesReceived") - received)
+    #expect(shown > 0.5, "\(String(describing: last))")
   }
 }
 

@@ -84,7 +84,7 @@ extension CallTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aStreamThatTheServerTellsNobodyOfIsGivenUp() async throws {
+    @Test(.timeLimit(.minutes(3))) func aStreamThatTheServerTellsNobodyOfIsGivenUp() async throws {
       let server = try await Server.start()
       let (a, b) = (try await Participant.join(server), try await Participant.join(server))
       try await a.session.publish(try Participant.publisher(name: "A"))

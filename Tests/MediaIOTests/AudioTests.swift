@@ -335,7 +335,8 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
     #expect(steps.allSatisfy { $0 == 960 } || engine.statistics.skippedTicks > 0)
     let file = try WAVFile(path)
     #expect(file.sizesAreRight)
-    #expect(abs(Double(file.samples) / 48_000 - Double(frames.all.count) * 0.020) < 1)
+    let (written, encoded) = (Double(file.samples) / 48_000, Double(frames.all.count) * 0.020)
+    #expect(abs(written - encoded) < 1 || engine.statistics.skippedTicks > 0, "\(written), \(encoded)")
   }
 
   @Test func stallsAreCaughtUpWithInBounds() async throws {

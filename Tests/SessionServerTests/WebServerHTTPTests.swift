@@ -212,10 +212,12 @@ import Testing
       await host.wake(at: before + .milliseconds(50))
       try await eventually("the timer fires") { await host.timers == 1 }
       #expect(MonotonicClock.now() - before >= .milliseconds(49))
-      await host.wake(at: MonotonicClock.now() + .milliseconds(30))
+      let due = MonotonicClock.now() + .milliseconds(50)
+      await host.wake(at: due)
       await host.wake(at: nil)
-      try await Task.sleep(for: .milliseconds(60))
-      #expect(await host.timers == 1)
+      let isInTime = MonotonicClock.now() < due
+      try await Task.sleep(for: .milliseconds(100))
+      #expect(await host.timers == 1 || !isInTime)
     }
   }
 }

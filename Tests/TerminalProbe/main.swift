@@ -1,7 +1,7 @@
 // A call on the terminal without a call: moving pictures, one other who is there, and the ways out.
-// Usage: terminal-probe LOG [call | portrait | alone | segv | null | trap | abort | exit] [STYLE]
+// Usage: terminal-probe LOG [call | counting | portrait | alone | segv | null | trap | abort | exit] [STYLE]
 // STYLE is kitty, sixel, symbols or ascii; else the terminal is asked.
-// LOG gets a line for each command, and the counters at the end.
+// LOG gets a line for each command (counting: and for each tenth picture), and the counters at the end.
 import Base
 import Codecs
 import Glibc
@@ -57,6 +57,7 @@ _ = MediaThread(name: "pictures") {
     number += 1
     usleep(33_000)
     if number == 10 { fault() }
+    if mode == "counting", number % 10 == 0 { note("picture \(number)") }
   }
 }
 

@@ -25,7 +25,8 @@ class Pty:
         self.resize(columns, rows, notify=False)
         self.before = termios.tcgetattr(self.slave)
         self.output = b""
-        environment = {"TERM": "xterm-256color", "LANG": "C.UTF-8", "COLORTERM": "truecolor"} | environment
+        # A debug build would ask on the terminal what to do about a crash.
+        environment = {"TERM": "xterm-256color", "LANG": "C.UTF-8", "COLORTERM": "truecolor", "SWIFT_BACKTRACE": "enable=no"} | environment
         self.process = subprocess.Popen(
             command, stdin=self.slave, stdout=self.slave, stderr=self.slave, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
