@@ -29,12 +29,15 @@ func run(_ words: [String]) async throws {
   }
 }
 
+// The number of a closed one would be that of the next file or socket, which then got what is said here.
+for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) < 0 { _ = open("/dev/null", O_RDWR) }
 _ = ProcessClock.start
 otchat_return_large_blocks()
 // Writing into a pipe that nobody reads is an error to handle, not a reason to die half way.
 signal(SIGPIPE, SIG_IGN)
 do {
   try await run(Array(CommandLine.arguments.dropFirst()))
+  try Output.checkWritten()
 } catch {
   let failure = Failure(error)
   failure.report()

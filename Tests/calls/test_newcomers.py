@@ -1,4 +1,5 @@
 """What somebody tries who knows nothing but the README: what is said to them, and that it is so."""
+import json
 import os
 import re
 import signal
@@ -184,3 +185,30 @@ def test_a_token_that_would_be_refused_is_no_success(binary, home, monkeypatch):
     assert status == 77 and "WRONG" in said
     status, said = inspect(tokens.t1(session, expires_in=-60))
     assert status == 77 and "expired" in said
+
+
+def test_what_is_lost_on_a_full_disk_is_no_success(binary, home):
+    for command in ("man", "--help", "completions bash", "token create --api-key 1 --session-id 1_MX4xfn4xfn4"):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([binary, *command.split()], stdout=full, stderr=subprocess.PIPE, text=True, timeout=LIMIT,
+                                  env=os.environ | {"OTCHAT_API_SECRET": "secret"})
+        assert done.returncode == 73, command
+        assert done.stderr == "otchat: error: cannot write to standard output: No space left on device\n", command
+    done = subprocess.run(f"{binary} man | head -1; exit ${{PIPESTATUS[0]}}", shell=True, executable="/bin/bash",
+                          capture_output=True, text=True, timeout=LIMIT)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_said_to_closed_descriptors_goes_nowhere(server, binary, home):
+    line = (f"exec {binary} connect --server {server.url} --no-publish --audio-sink null "
+            "--events events <&- >&- 2>&-")
+    subprocess.run(["mkfifo", "events"], check=True)
+    with subprocess.Popen(line, shell=True) as process:
+        with open("events") as events:
+            assert json.loads(events.readline())["event"] == "sessionConnected"
+            numbers = [os.readlink(f"/proc/{process.pid}/fd/{number}") for number in range(3)]
+            process.terminate()
+            events.read()
+        assert process.wait(LIMIT) == 143
+    assert numbers == ["/dev/null"] * 3
+    assert subprocess.run(f"{binary} man >&-", shell=True, timeout=LIMIT).returncode == 0
