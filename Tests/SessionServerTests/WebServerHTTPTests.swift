@@ -148,6 +148,15 @@ import Testing
     }
   }
 
+  @Test(arguments: ["", "Content-Length: 2\r\n"]) func opensNoTunnel(header: String) async throws {
+    try await withServer { host, port in
+      let client = try LoopbackClient(port: port)
+      try client.send("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\(header)\r\n")
+      #expect(try client.receiveAll() == [])
+      try await eventually("it is gone") { await host.connectionCount == 0 }
+    }
+  }
+
   @Test func answersWhoWouldRatherSpeakHTTP2() async throws {
     try await withServer { _, port in
       let client = try LoopbackClient(port: port)

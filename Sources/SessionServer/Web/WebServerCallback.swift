@@ -24,6 +24,9 @@ extension WebServer {
       connectionOpened(wsi)
     case LWS_CALLBACK_WSI_DESTROY:
       connectionGone(wsi)
+    case LWS_CALLBACK_RAW_CONNECTED, LWS_CALLBACK_RAW_ADOPT, LWS_CALLBACK_RAW_RX:
+      // What a CONNECT becomes: a connection that has no time limit.
+      otchat_lws_kill(wsi)
 
     case LWS_CALLBACK_HTTP:
       return begin(wsi, path: String(decoding: bytes, as: UTF8.self))
