@@ -30,6 +30,9 @@ package struct SubscriptionPlan: Equatable, Sendable {
     case unsubscribe(String)
   }
 
+  /// No more at a time, as each costs a thread, and others decide how many streams there are; the rest wait.
+  package static let maximum = 256
+
   package let policy: SubscriptionPolicy
   /// Streams that the policy could take, in the order in which they came.
   private var candidates: [String] = []
@@ -78,7 +81,8 @@ package struct SubscriptionPlan: Equatable, Sendable {
       case .all, .own, .named: candidates.filter { !subscribed.contains($0) }
       case .none: [String]()
       }
-    subscribed += wanted
-    return wanted.map { .subscribe($0) }
+    let taken = wanted.prefix(max(0, Self.maximum - subscribed.count))
+    subscribed += taken
+    return taken.map { .subscribe($0) }
   }
 }

@@ -32,6 +32,14 @@ import Testing
     #expect(plan.failed("b") == [])
   }
 
+  @Test func noMoreAreTakenThanCanBeBorne() {
+    var plan = SubscriptionPlan(.all)
+    let taken = (0..<1_000).flatMap { plan.streamCreated("\($0)", name: "", isOwn: false) }
+    #expect(taken.count == SubscriptionPlan.maximum)
+    #expect(plan.streamDestroyed("7") == [.subscribe("\(SubscriptionPlan.maximum)")])
+    #expect(plan.streamDestroyed("999") == [])
+  }
+
   @Test func nextGoesRound() {
     var plan = SubscriptionPlan(.first)
     _ = plan.streamCreated("a", name: "a", isOwn: false)
