@@ -3,6 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Terminal
+
 /// A program on a terminal of its own, and the terminal emulator that a test plays.
 final class PseudoTerminal {
   private var master: Int32
@@ -104,6 +106,14 @@ final class PseudoTerminal {
   var isRestored: Bool {
     guard let now = try? Self.attributes(of: master) else { return false }
     return now.c_lflag == initial.c_lflag && now.c_iflag == initial.c_iflag && now.c_oflag == initial.c_oflag
+  }
+
+  /// Whether the program's last words gave the terminal back. What this end answers too late, on a busy
+  /// machine, is echoed behind them.
+  var wasGivenBack: Bool {
+    guard let leave = output.range(of: TerminalDevice.leaveBytes, options: .backwards) else { return false }
+    let echo = output[leave.upperBound...]
+    return echo.isEmpty || (echo.hasPrefix("^[") && !echo.contains("\u{1B}"))
   }
 
   var isRaw: Bool { (try? Self.attributes(of: master).c_lflag & tcflag_t(ICANON | ECHO | ISIG)) == 0 }
