@@ -1,6 +1,8 @@
 """An X11 screen as a stream of its own kind."""
 import os
+import re
 import subprocess
+import time
 
 import pytest
 from otchat import LIMIT, subscriber
@@ -37,6 +39,52 @@ def test_a_screen_is_shared(connect, display):
             player.terminate()
     assert subscriber(moving, "video")["framesPerSecond"] <= 16
     assert not alice.all("warning") and not alice.all("error")
+
+
+def similarity(one, other):
+    """SSIM of two pictures' luma, 0 to 1."""
+    grey = "[0]format=gray[a];[1]format=gray[b];[a][b]ssim"
+    done = subprocess.run(["ffmpeg", "-hide_banner", "-i", str(one), "-i", str(other), "-lavfi", grey, "-f", "null", "-"],
+                          capture_output=True, text=True, timeout=60, check=True)
+    return float(re.search(r"SSIM Y:([0-9.]+)", done.stderr)[1])
+
+
+def picture(path, *source):
+    subprocess.run(["ffmpeg", "-loglevel", "error", "-y", *source, "-frames:v", "1", str(path)], check=True, timeout=60)
+    return path
+
+
+def eventually(condition, what, seconds=90):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+
+
+def test_text_stays_legible(connect, display, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("".join(f"{line:4}  The quick brown fox jumps over the lazy dog, {line * line} times.\n" for line in range(60)))
+    empty = picture(tmp_path / "empty.png", "-f", "lavfi", "-i", "color=white:1280x720")
+    received = tmp_path / "received.png"
+
+    def real():
+        return picture(tmp_path / "real.png", "-f", "x11grab", "-draw_mouse", "1", "-video_size", "1280x720", "-i", display)
+
+    def arrives():
+        bob = connect("--no-publish", "--audio-sink", "null", "--snapshot", str(received), "--after", "2")
+        assert bob.exit_code(90) == 0, bob.last_words()
+        found = similarity(received, real())
+        print(f"SSIM {found}")
+        return found >= 0.95
+
+    with subprocess.Popen(["xterm", "-display", display, "-geometry", "200x54+0+0", "-e", f"cat {text}; sleep 1000"],
+                          stderr=subprocess.DEVNULL) as terminal:
+        try:
+            eventually(lambda: similarity(empty, real()) < 0.8, "text on the screen")
+            connect("--name", "alice", "--screen", "--audio-source", "none", "--audio-sink", "null", "--subscribe", "none",
+                    environment={"DISPLAY": display}).event("publisherStreamCreated", 30)
+            eventually(arrives, "legible text")
+        finally:
+            terminal.terminate()
 
 
 def test_without_a_screen_it_says_so(connect):
