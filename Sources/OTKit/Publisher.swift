@@ -141,7 +141,11 @@ public final class Publisher: Sendable {
   ///   video; the one before stays.
   public func setVideoCapturer(_ capturer: (any VideoCapturer)?) async throws(OpenTokError) {
     let old = capture
-    let new = capturer.map { CaptureControl($0, frameRate: configuration.frameRate) }
+    let new = capturer.map { capturer in
+      // Begun again after it has failed, it is the same one.
+      old.flatMap { $0.capturer === capturer ? $0 : nil }
+        ?? CaptureControl(capturer, frameRate: configuration.frameRate)
+    }
     if streamID != nil {
       guard hasVideo, new != nil || !videoSources.isEmpty else {
         throw .invalidParameter("what is published without video stays so, and with video, too")
@@ -154,7 +158,7 @@ public final class Publisher: Sendable {
       }
     }
     state.withLock { $0.capture = new }
-    old?.release()
+    if old !== new { old?.release() }
   }
 
   var capture: CaptureControl? { state.withLock { $0.capture } }

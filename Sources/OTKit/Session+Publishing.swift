@@ -258,7 +258,8 @@ extension Session {
   func setCapturer(_ capture: CaptureControl, of publisher: Publisher) async throws(OpenTokError) {
     try await capture.initialise()
     guard let streamID = publisher.streamID, let publication = publications[streamID] else {
-      return capture.release()
+      capture.release()
+      throw .invalidParameter("what is published has just begun or ended")
     }
     publication.waitingForCamera?.cancel()
     publication.pipeline?.setSource(CapturerSource(capture))

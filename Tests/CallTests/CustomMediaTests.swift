@@ -97,6 +97,9 @@ extension CallTests {
       try await eventually("sound goes on") {
         abs((await b.subscriberStatistics(of: stream.id)?.audio["toneHz"] ?? 0) - 440) < 3
       }
+      try await publisher.setVideoCapturer(capturer)
+      try await eventually("pictures again") { renderer.isLast(width: 143, height: 175, bright: .left) }
+      #expect(!capturer.isReleased)
       try await publisher.setVideoCapturer(BarsCapturer(.argb))
       try await eventually("another one's pictures") {
         renderer.isLast(width: 90, height: 64, bright: .lower)

@@ -221,6 +221,45 @@ private final class ScriptedCapturer: VideoCapturer {
     #expect(frame.y[0] == 50 && frame.u[0] == 90 && frame.v[0] == 200)
   }
 
+  /// Formats and memory of any kind, each plane in memory that ends where it says: taken or refused, and never read
+  /// beyond.
+  @Test func nothingIsReadBeyondItsEnd() throws {
+    let consumer = Self.consumer()
+    var generator = SeededGenerator(seed: 11)
+    var taken = 0
+    for _ in 0..<2000 {
+      // So that none comes too soon after another.
+      consumer.open(frameRate: 120)
+      func number(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }
+      let kind = [VideoFormat.PixelFormat.i420, .nv12, .argb][number(0...2)]
+      var format = VideoFormat(kind, width: number(14...40), height: number(14...40))
+      if number(0...3) > 0 { format.bytesPerRow = format.bytesPerRow.map { $0 + number(-1...9) } }
+      if number(0...50) == 0 { format.bytesPerRow.removeLast() }
+      let planes = (0..<3).map { plane in
+        [UInt8](repeating: 77, count: max(0, (format.byteCount(ofPlane: plane) ?? 500) - number(0...20) / 20))
+      }
+      let orientation = [VideoOrientation.up, .down, .left, .right][number(0...3)]
+      do {
+        if number(0...1) == 0 {
+          let whole = (0..<3).reduce(0) { $0 + format.rows(ofPlane: $1) * (format.bytesPerRow.first ?? 0) }
+          try consumer.consumeFrame(
+            [UInt8](repeating: 1, count: number(0...2 * whole)).span.bytes, format: format,
+            orientation: orientation)
+        } else {
+          try consumer.consumeFrame(
+            planes: planes[0].span.bytes, planes[1].span.bytes, planes[2].span.bytes, format: format,
+            orientation: orientation)
+        }
+      } catch { continue }
+      let isTurned = orientation == .left || orientation == .right
+      let frame = try #require(Self.next(consumer))
+      #expect(frame.width == (isTurned ? format.height : format.width))
+      taken += 1
+    }
+    #expect(taken > 300, "\(taken)")
+    #expect(consumer.statistics.framesRejected == 2000 - taken)
+  }
+
   // MARK: The order of calls
 
   @Test func itIsToldWhatIsWantedInOrder() async throws {
