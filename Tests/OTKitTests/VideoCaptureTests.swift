@@ -238,16 +238,18 @@ private final class ScriptedCapturer: VideoCapturer {
       let planes = (0..<3).map { plane in
         [UInt8](repeating: 77, count: max(0, (format.byteCount(ofPlane: plane) ?? 500) - number(0...20) / 20))
       }
+      let (y, u, v) = (planes[0], planes[1], planes[2])
       let orientation = [VideoOrientation.up, .down, .left, .right][number(0...3)]
       do {
         if number(0...1) == 0 {
           let whole = (0..<3).reduce(0) { $0 + format.rows(ofPlane: $1) * (format.bytesPerRow.first ?? 0) }
+          let bytes = [UInt8](repeating: 1, count: number(0...2 * whole))
           try consumer.consumeFrame(
-            [UInt8](repeating: 1, count: number(0...2 * whole)).span.bytes, format: format,
+            bytes.span.bytes, format: format,
             orientation: orientation)
         } else {
           try consumer.consumeFrame(
-            planes: planes[0].span.bytes, planes[1].span.bytes, planes[2].span.bytes, format: format,
+            planes: y.span.bytes, u.span.bytes, v.span.bytes, format: format,
             orientation: orientation)
         }
       } catch { continue }
