@@ -98,7 +98,9 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
     #expect(answer.streams.map(\.kind) == [.audio, .video])
     #expect(answer.transport.role == .client)
     let video = answer.streams[1]
-    #expect(video.payloadTypes == [96] && video.rtxPayloadTypes == [97: 96])
+    #expect(video.payloadTypes == [96] && video.rtxPayloadTypes == [97: 96, 119: 118])
+    // Parity packets (ulpfec) in red.
+    #expect(video.redundantPayloadType == 118 && video.parityPayloadType == 120)
     #expect(video.nack && video.pli && video.fir && video.remb && video.transportCC)
     #expect(video.ssrc != nil && video.rtxSSRC != nil)
     #expect(video.extensions.transportSequenceNumber != nil && video.extensions.mid != nil)
@@ -108,6 +110,8 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
     // What comes first is what the browser sends.
     #expect(description.media[0].formats == ["63", "111"])
     #expect(description.media[0].codecs[0].parameters == "111/111")
+    #expect(description.media[1].formats == ["96", "97", "118", "119", "120"])
+    #expect(description.media[1].codecs[0].parameters == "x-google-start-bitrate=800")
     #expect(description.groups("BUNDLE") == [["0", "1"]])
     #expect(description.media.last?.kind == "application" && description.media.last?.port == 0)
   }
