@@ -50,7 +50,7 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
       #expect(medium.formats.allSatisfy { offered.formats.contains($0) })
       #expect(
         medium.codecs.allSatisfy { codec in
-          ["opus", "red", "VP8", "rtx"].contains { codec.isNamed($0) }
+          ["opus", "red", "VP8", "rtx", "ulpfec"].contains { codec.isNamed($0) }
         })
       #expect(medium.rtcpMux)
       #expect(

@@ -69,8 +69,7 @@ import Testing
     #expect(subject.requests(at: 0, roundTrip: 100) == [100])
     #expect(subject.deadline == 20)
     #expect(subject.requests(at: 20, roundTrip: 100) == [100])
-    // The next pair comes when an answer must have been lost.
-    #expect(subject.deadline == 105)
+    #expect(subject.deadline == 125)
   }
 
   @Test func itGivesUp() {

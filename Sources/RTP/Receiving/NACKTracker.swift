@@ -131,10 +131,8 @@ struct NACKTracker: ~Copyable {
       if result.count == limit { break }
       if missing[index].firstRequest == nil { missing[index].firstRequest = now }
       missing[index].requests += 1
-      // Where much is lost, time is scarce: a sender that has just answered ignores what comes too soon.
-      let isLossy = loss > Self.considerableLoss
-      let round = max(.milliseconds(10), isLossy ? roundTripTime * 21 / 20 : roundTripTime * 5 / 4)
-      if isLossy, round > Self.repetition * 3, !missing[index].isRepeated {
+      let round = max(.milliseconds(10), roundTripTime * 5 / 4)
+      if loss > Self.considerableLoss, round > Self.repetition * 3, !missing[index].isRepeated {
         missing[index].isRepeated = true
         missing[index].nextRequest = now + Self.repetition
       } else {

@@ -47,9 +47,6 @@ struct Pacer: ~Copyable {
   /// How long the next picture has waited.
   func videoWait(at now: Instant) -> Duration { video.first.map { now - $0.enqueued } ?? .zero }
 
-  /// How long what waits now takes at a rate in bits per second, in seconds.
-  func drainTime(at rate: Int) -> Double { Double(queuedBytes * 8) / Double(max(1, rate)) }
-
   /// Everything leaves at the rate of a probe for now.
   var isProbing: Bool { !probe.isEmpty }
 

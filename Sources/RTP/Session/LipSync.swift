@@ -29,7 +29,7 @@ struct LipSync {
   private static let near = 0.030
   /// What was needed at first is not remembered: the key frame that a call begins with, and what a browser
   /// probes the way with, take longer than anything after them.
-  private static let beginning = Duration.seconds(5)
+  private static let beginning = Duration.milliseconds(2500)
   /// The sound is asked for changes of so much only.
   private static let deadBand = 0.030
   /// A sound that would have to wait less is not asked at all.

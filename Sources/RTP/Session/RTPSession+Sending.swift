@@ -152,13 +152,7 @@ extension RTPSession {
 
   /// While pictures wait, new ones would be late before they leave.
   private func tellEncoders(at now: Instant) {
-    // The end of what waits is near before the oldest of it has left, and the encoder needs half a second to
-    // get going again.
-    let waits =
-      pacer.heldUntil == nil
-      ? 0
-      : min(pacer.videoWait(at: now).seconds, pacer.drainTime(at: congestion.target) / 2)
-        / Self.patience.seconds
+    let waits = pacer.heldUntil == nil ? 0 : pacer.videoWait(at: now).seconds / Self.patience.seconds
     // Not less at once: an encoder's rate control needs long to recover from next to nothing.
     let share = waits < 1 ? 1 : waits < 4 ? 0.5 : 0
     guard videoTarget.update(total: Int(Double(congestion.target) * share), at: now) else { return }
