@@ -25,4 +25,22 @@ import Testing
     #expect(empty)
     #expect((ring.packet(9)?.count) == 0)
   }
+
+  @Test func ringThatGrowsForgetsNothing() {
+    var ring = PacketRing<Int>(slots: 4, slotSize: 3)
+    for number in Int64(10)..<14 {
+      [UInt8(number)].withUnsafeBytes { _ = ring.store($0, at: number, Int(number)) }
+    }
+    #expect(ring.displaced(by: 14)?.number == 10)
+    #expect(ring.displaced(by: 13) == nil)
+    ring.grow()
+    #expect(ring.slots == 8)
+    #expect(ring.displaced(by: 14) == nil)
+    [UInt8(14)].withUnsafeBytes { _ = ring.store($0, at: 14, 14) }
+    for number in Int64(10)..<15 {
+      #expect(ring.packet(number).map(Array.init)?.first == UInt8(number))
+      #expect(ring.metadata(number) == Int(number))
+    }
+    #expect(ring.displaced(by: 18)?.metadata == 10)
+  }
 }

@@ -54,7 +54,9 @@ import Testing
         packets.append(
           Packet(
             number: nextNumber, timestamp: Int64(frame) * 3000 + 1 << 32, marker: index == count - 1,
-            payload: head + (index == 0 ? header : []) + [UInt8(truncatingIfNeeded: frame), UInt8(index)]))
+            payload: head + (index == 0 ? header : []) + [
+              UInt8(truncatingIfNeeded: frame), UInt8(truncatingIfNeeded: index),
+            ]))
         nextNumber += 1
       }
       frame += 1
@@ -100,6 +102,19 @@ import Testing
       #expect(receiver.insert(packets) == Array(0..<7))
       #expect(
         receiver.receiver.counters.framesReceived == 7 && receiver.receiver.counters.keyFramesReceived == 1)
+    }
+  }
+
+  @Test func aFrameMayHaveManyPackets() {
+    for count in [1, 127, 128, 129, 1000] {
+      for isReversed in [false, true] {
+        let receiver = VideoReceiverTests()
+        var stream = Stream()
+        let first = stream.next(isKey: true, packets: count)
+        let packets = (isReversed ? first.reversed() : first) + stream.next()
+        #expect(receiver.insert(packets) == [0, 1])
+        #expect(receiver.receiver.counters.framesReceived == 2)
+      }
     }
   }
 

@@ -1,4 +1,4 @@
-/// A fixed number of fixed-size slots in one allocation, addressed by a sequence number: what a packet
+/// Slots of a fixed size in one allocation, addressed by a sequence number: what a packet
 /// history and a jitter buffer are made of. Storing into a slot forgets what was there `slots` numbers ago.
 ///
 /// Not thread-safe; owned by one thread.
@@ -22,6 +22,22 @@ struct PacketRing<Metadata>: ~Copyable {
   deinit { memory.deallocate() }
 
   var slots: Int { entries.count }
+
+  /// What storing at a number makes forgotten; nil if nothing.
+  func displaced(by number: Int64) -> (number: Int64, metadata: Metadata)? {
+    guard number >= 0, let entry = entries[Int(number & mask)], entry.number != number else { return nil }
+    return (entry.number, entry.metadata)
+  }
+
+  /// Twice as many slots, what is there included.
+  mutating func grow() {
+    var larger = PacketRing(slots: slots * 2, slotSize: slotSize)
+    for case let entry? in entries {
+      guard let packet = packet(entry.number) else { continue }
+      larger.store(packet, at: entry.number, entry.metadata)
+    }
+    self = larger
+  }
 
   /// False if it is larger than a slot.
   @discardableResult

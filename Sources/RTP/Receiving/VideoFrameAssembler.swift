@@ -45,17 +45,18 @@ struct VideoFrameAssembler: ~Copyable {
   private var newest: Int64 = -1
   /// Packets up to this one are history.
   private var done: Int64 = -1
-  /// Bound of a frame, whatever its packets claim.
-  private static let slots = 1024
+  /// The larger number bounds a frame, whatever its packets claim.
+  private static let slots = (initial: 128, maximum: 1024)
   private static let slotSize = 1500
 
-  init() { ring = PacketRing(slots: Self.slots, slotSize: Self.slotSize) }
+  init() { ring = PacketRing(slots: Self.slots.initial, slotSize: Self.slotSize) }
 
   /// A packet without payload fills its place in the order of numbers and nothing else.
   mutating func insertPadding(_ packet: Packet) -> Outcome {
     guard isAcceptable(packet.sequenceNumber) else { return .refused }
     if ring.contains(packet.sequenceNumber) { return .duplicate }
     newest = max(newest, packet.sequenceNumber)
+    makeRoom(for: packet.sequenceNumber)
     ring.store(
       UnsafeRawBufferPointer(start: nil, count: 0), at: packet.sequenceNumber,
       Entry(packet: packet, isPadding: true))
@@ -71,6 +72,7 @@ struct VideoFrameAssembler: ~Copyable {
     let data = reader.rest()
     var entry = Entry(packet: packet, descriptor: descriptor, startsFrame: descriptor.startsFrame)
     entry.isContinuous = entry.startsFrame || isContinued(number - 1, timestamp: packet.timestamp)
+    makeRoom(for: number)
     guard ring.store(data, at: number, entry) else { return .refused }
     newest = max(newest, number)
     return entry.isContinuous ? propagate(from: number) : .stored
@@ -85,7 +87,14 @@ struct VideoFrameAssembler: ~Copyable {
   mutating func discard(through number: Int64) { done = max(done, number) }
 
   private func isAcceptable(_ number: Int64) -> Bool {
-    number > done && number > newest - Int64(Self.slots)
+    number > done && number > newest - Int64(Self.slots.maximum)
+  }
+
+  /// Nothing is forgotten that still waits for other packets.
+  private mutating func makeRoom(for number: Int64) {
+    while let old = ring.displaced(by: number), old.number > done, ring.slots < Self.slots.maximum {
+      ring.grow()
+    }
   }
 
   private func isContinued(_ previous: Int64, timestamp: Int64) -> Bool {

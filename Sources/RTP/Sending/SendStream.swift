@@ -54,7 +54,7 @@ final class SendStream {
         extensions: configuration.extensions)
     }
     history = PacketRing(
-      slots: configuration.kind == .video ? 1024 : 128,
+      slots: Self.slots(configuration.kind).initial,
       slotSize: configuration.kind == .video ? Self.maximumPacketSize : 1536)
     // The lower half, so that the rollover counter of SRTP is never guessed wrong at the start
     // (RFC 3711, 3.3.1).
@@ -206,8 +206,27 @@ final class SendStream {
     return first..<nextSequenceNumber
   }
 
+  /// As many packets as there are in `memory` seconds of it, between these bounds.
+  private static func slots(_ kind: MediaKind) -> (initial: Int, maximum: Int) {
+    kind == .video ? (128, 1024) : (64, 128)
+  }
+
+  /// Whoever asks for a packet again does so within this.
+  private static let memory = Duration.seconds(2)
+
+  private func isWorthKeeping(_ entry: HistoryEntry) -> Bool {
+    guard let sent = entry.sent, let now = lastCapture?.time else { return true }
+    return now - sent < Self.memory
+  }
+
   private func append(_ packet: UnsafeRawBufferPointer, payloadCount: Int) -> Int64 {
     let number = nextSequenceNumber
+    let slots = Self.slots(configuration.kind)
+    while let old = history.displaced(by: number)?.metadata, history.slots < slots.maximum,
+      isWorthKeeping(old)
+    {
+      history.grow()
+    }
     history.store(packet, at: number, HistoryEntry(payloadCount: payloadCount, sent: nil))
     nextSequenceNumber += 1
     return number
