@@ -16,8 +16,7 @@ import Testing
     columns: Int = 40, rows: Int = 12
   ) throws -> PseudoTerminal {
     let terminal = try PseudoTerminal(
-      [log.path, mode], environment: environment, columns: columns, rows: rows)
-    terminal.answers.merge(answers) { _, new in new }
+      [log.path, mode], environment: environment, answers: answers, columns: columns, rows: rows)
     return terminal
   }
 
@@ -74,7 +73,6 @@ import Testing
       "\u{1B}[c": "m\u{1B}[?62;22cm", "\u{1B}[>q": "m\u{1B}P>|x(1)\u{1B}\\m",
     ])
     try await eventually("four commands", state: { commands.joined(separator: ",") }) {
-      terminal.pump()
       return commands.filter { $0.hasPrefix("microphone") }.count == 4
     }
     try await terminal.wait(for: "symbols") { $0.output.contains("38;2;") }

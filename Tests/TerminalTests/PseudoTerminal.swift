@@ -5,17 +5,10 @@ import Testing
 
 @testable import Terminal
 
-/// A program on a terminal of its own, and the terminal emulator that a test plays.
+/// A program on a terminal of its own.
 final class PseudoTerminal {
-  private var master: Int32
+  private let emulator: TerminalEmulator
   private let process: pid_t
-  private(set) var output = ""
-  private var pending: [UInt8] = []
-  /// Whether the emulator reads and answers questions.
-  var isReading = true
-  /// What it is asked, and what it says.
-  var answers = ["\u{1B}[5n": "\u{1B}[0n"]
-  private var asked = ""
   private var exit: Int32?
   private let initial: termios
 
@@ -25,10 +18,13 @@ final class PseudoTerminal {
   private static let newSession: Int16 = 0x80
 
   /// Starts `terminal-probe`.
+  ///
+  /// - Parameter answers: what the emulator says to which questions, besides that it has drawn everything.
   init(
-    _ arguments: [String], environment: [String: String], columns: Int = 80, rows: Int = 24
+    _ arguments: [String], environment: [String: String], answers: [String: String] = [:], columns: Int = 80,
+    rows: Int = 24
   ) throws {
-    master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     let name = try Self.unlock(master)
     initial = try Self.attributes(of: master)
     Self.setSize(of: master, columns, rows)
@@ -52,17 +48,26 @@ final class PseudoTerminal {
     var process: pid_t = 0
     let status = posix_spawn(&process, path, &actions, &attributes, &words, &variables)
     self.process = process
-    try #require(status == 0, "cannot start \(path)")
     _ = fcntl(master, F_SETFL, O_NONBLOCK)
+    emulator = TerminalEmulator(
+      master: master, answers: answers.merging(["\u{1B}[5n": "\u{1B}[0n"]) { given, _ in given })
+    try #require(status == 0, "cannot start \(path)")
   }
 
   deinit {
     // Whoever lost its window has to end by itself.
-    if exit == nil, master >= 0 {
+    if exit == nil, emulator.withDescriptor({ $0 >= 0 }) {
       kill(process, SIGKILL)
       waitpid(process, nil, 0)
     }
-    if master >= 0 { close(master) }
+    emulator.close()
+  }
+
+  var output: String { emulator.output }
+  /// Whether the emulator reads and answers questions.
+  var isReading: Bool {
+    get { emulator.isReading }
+    set { emulator.isReading = newValue }
   }
 
   /// The name of the terminal behind `master`: unlockpt(3) and ptsname(3), which Glibc's module hides.
@@ -90,21 +95,20 @@ final class PseudoTerminal {
     _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
   }
 
-  func resize(columns: Int, rows: Int) { Self.setSize(of: master, columns, rows) }
+  func resize(columns: Int, rows: Int) { emulator.withDescriptor { Self.setSize(of: $0, columns, rows) } }
 
-  func type(_ text: String) { _ = write(master, text, text.utf8.count) }
+  func type(_ text: String) { emulator.type(text) }
 
   func send(signal: Int32) { kill(process, signal) }
 
   /// The window is closed: the program gets SIGHUP, and errors from there on.
-  func closeWindow() {
-    close(master)
-    master = -1
-  }
+  func closeWindow() { emulator.close() }
+
+  private var attributes: termios? { emulator.withDescriptor { try? Self.attributes(of: $0) } }
 
   /// Whether the attributes are those from before the program was started.
   var isRestored: Bool {
-    guard let now = try? Self.attributes(of: master) else { return false }
+    guard let now = attributes else { return false }
     return now.c_lflag == initial.c_lflag && now.c_iflag == initial.c_iflag && now.c_oflag == initial.c_oflag
   }
 
@@ -116,42 +120,16 @@ final class PseudoTerminal {
     return echo.isEmpty || (echo.hasPrefix("^[") && !echo.contains("\u{1B}"))
   }
 
-  var isRaw: Bool { (try? Self.attributes(of: master).c_lflag & tcflag_t(ICANON | ECHO | ISIG)) == 0 }
+  var isRaw: Bool { attributes.map { $0.c_lflag & tcflag_t(ICANON | ECHO | ISIG) } == 0 }
 
   /// Forgets the output so far.
-  func clear() { output = "" }
-
-  /// Reads what is there, and answers as a terminal does. True at the end: nobody has the terminal open.
-  @discardableResult
-  func pump() -> Bool {
-    guard isReading else { return false }
-    var buffer = [UInt8](repeating: 0, count: 65536)
-    var isAtEnd = false
-    while true {
-      let count = read(master, &buffer, buffer.count)
-      if count < 0 { isAtEnd = errno == EIO }
-      guard count > 0 else { break }
-      pending += buffer[..<count]
-    }
-    let text = String(decoding: pending, as: UTF8.self)
-    pending = []
-    output += text
-    asked += text
-    for (question, answer) in answers {
-      for _ in 0..<asked.components(separatedBy: question).count - 1 { type(answer) }
-      asked = asked.replacing(question, with: "")
-    }
-    // A question may come in two pieces.
-    asked = String(asked.suffix(64))
-    return isAtEnd
-  }
+  func clear() { emulator.clear() }
 
   func wait(for what: String, within limit: Duration = .seconds(60), _ condition: (PseudoTerminal) -> Bool)
     async throws
   {
     try await eventually(within: limit, what, state: { String(self.output.suffix(400)).debugDescription }) {
-      pump()
-      return condition(self)
+      condition(self)
     }
   }
 
@@ -164,7 +142,9 @@ final class PseudoTerminal {
       return true
     }
     // The last words may still be on their way through the kernel.
-    if isReading, master >= 0 { try await eventually("the end of the output") { pump() } }
+    if isReading, emulator.withDescriptor({ $0 >= 0 }) {
+      try await eventually("the end of the output") { emulator.isAtEnd }
+    }
     return exit ?? -1
   }
 }

@@ -51,7 +51,6 @@ import Testing
     try await terminal.wait(for: "mute") { $0.output.contains("off") }
     terminal.type("thé猫\u{1B}[D\u{7F}\r")
     try await eventually("chat line", state: { logged.joined(separator: ",") }) {
-      terminal.pump()
       return logged.contains("say(\"h猫\")")
     }
     terminal.type("q")
