@@ -124,8 +124,8 @@ let package = Package(
     .testTarget(
       name: "otchatTests",
       dependencies: [
-        "otchat", "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "Participant", "Terminal",
-        "TestSupport",
+        "otchat", "Base", "CommandLineKit", "OTKit", "OpenTokProtocol", "Participant", "SessionServer",
+        "Terminal", "TestSupport",
       ],
       resources: [.copy("Fixtures")], swiftSettings: settings),
   ],

@@ -27,6 +27,7 @@ package actor SessionServer {
   /// For clients that do not say how they reached it.
   let ownAddress: PublicAddress
   let report: @Sendable (SessionServerEvent) -> Void
+  let callbacks: CallbackDelivery?
   let startedAt = MonotonicClock.now()
   var metrics = ServerMetrics()
   var rooms: RoomDirectory
@@ -97,6 +98,7 @@ package actor SessionServer {
     self.access = access
     self.publicAddress = publicAddress
     self.report = report
+    callbacks = configuration.callbacks.map { CallbackDelivery($0) }
     webConfiguration = web
     apiKey = project.apiKey
     url = address.httpURL
@@ -153,7 +155,7 @@ package actor SessionServer {
   }
 
   /// Finishes the archives, tells the clients that it goes away, and frees the port. Takes at most about a
-  /// second, with archives as long as their recorders do.
+  /// second, with archives as long as their recorders do, with callbacks that nobody takes five seconds more.
   package func stop() async {
     guard web != nil, !isStopping else { return }
     isStopping = true
@@ -169,6 +171,7 @@ package actor SessionServer {
     }
     web.close()
     stun = nil
+    await callbacks?.finish(within: .seconds(5))
   }
 
   /// The path of an archive's file; nil as long as there is none.

@@ -21,6 +21,8 @@ extension SessionServer {
     package var archiveLimits = ArchiveCatalogue.Limits()
     /// Who records archives; nil: nobody, and who asks is told so.
     package var recorders: ArchiveRecorderFactory?
+    /// Who is told what happens in sessions and to archives; nil: nobody.
+    package var callbacks: Callbacks?
 
     /// Serves TLS with these files.
     package var certificate: CertificateFiles?

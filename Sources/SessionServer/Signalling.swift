@@ -74,6 +74,10 @@ extension SessionServer {
       layoutClasses[stream.id] = nil
     }
     report(.room(event))
+    if let callbacks, callbacks.isWanted(.session) {
+      let body = CallbackBody.json(event, apiKey: apiKey, time: now.unixMilliseconds)
+      callbacks.add(body, to: .session, session: event.session)
+    }
   }
 
   var now: RoomTime {

@@ -45,6 +45,15 @@ extension Commands {
       "archive-dir", .directory("DIR"), configurable: false, group: Group.server,
       "where archives are kept"),
     Flag(
+      "archive-max-duration", .integer("SECONDS", 60...86_400), default: .value("14400"),
+      configurable: false, group: Group.server, "end an archive after so long"),
+    Flag(
+      "session-callback", .text("URL"), environment: "OTCHAT_SESSION_CALLBACK", configurable: false,
+      secret: true, group: Group.server, "POST there which connections and streams come and go"),
+    Flag(
+      "archive-callback", .text("URL"), environment: "OTCHAT_ARCHIVE_CALLBACK", configurable: false,
+      secret: true, group: Group.server, "POST there what becomes of archives"),
+    Flag(
       "events", .file("FILE"), configurable: false, group: Group.server,
       "write events as JSON Lines; - is standard output"),
     Flag("daemon", configurable: false, group: Group.server, "go on in the background once it listens"),

@@ -71,9 +71,26 @@ struct ServeCommand {
     // Absolute, since --daemon changes the directory.
     configuration.archiveDirectory = arguments.text("archive-dir").map { URL(filePath: $0).path }
     configuration.recorders = .standard
+    if let seconds = arguments.integer("archive-max-duration") {
+      configuration.archiveLimits.duration = .seconds(seconds)
+    }
+    configuration.callbacks = try callbacks()
     configuration.turnURLs = arguments.text("turn-url").map { [$0] } ?? []
     configuration.turnSecret = arguments.text("turn-secret")
     return configuration
+  }
+
+  private func callbacks() throws -> Callbacks? {
+    let (session, archive) = (arguments.text("session-callback"), arguments.text("archive-callback"))
+    for (flag, url) in [("session-callback", session), ("archive-callback", archive)] {
+      guard let url else { continue }
+      guard Callbacks.isURL(url) else {
+        throw Failure(
+          .usage, "--\(flag) needs an http or https URL", hint: "for example https://example.org/events")
+      }
+    }
+    guard session != nil || archive != nil else { return nil }
+    return .posting(sessionURL: session, archiveURL: archive)
   }
 
   /// The file belongs to a server as long as its process is there.

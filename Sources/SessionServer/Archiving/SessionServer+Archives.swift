@@ -34,6 +34,11 @@ extension SessionServer {
     case .changed(let archive):
       Log.info("serve", "archive \(archive.id) \(archive.status.rawValue): \(archive.reason)")
       report(.archive(archive))
+      if let callbacks, callbacks.isWanted(.archive) {
+        var body = json(archive, at: ownAddress)
+        body["event"] = "archive"
+        callbacks.add(body, to: .archive, session: archive.sessionID)
+      }
     }
   }
 

@@ -101,8 +101,13 @@ extension SessionServer {
   }
 
   private func json(_ archive: Archive, for request: HTTPRequest) -> JSON {
+    json(archive, at: address(for: request))
+  }
+
+  /// As the REST API has it, with addresses that work for a day.
+  func json(_ archive: Archive, at address: PublicAddress) -> JSON {
     func url(_ name: String) -> String {
-      address(for: request).httpURL + "/archive/\(archive.id)/\(name)?" + pass(for: archive.id)
+      address.httpURL + "/archive/\(archive.id)/\(name)?" + pass(for: archive.id)
     }
     return archive.json(apiKey: project.apiKey, url: archive.file.map(url), page: url("view"))
   }

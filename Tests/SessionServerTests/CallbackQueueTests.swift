@@ -1,0 +1,59 @@
+import Base
+import Testing
+
+@testable import SessionServer
+
+/// Order, pauses and bounds, in virtual time.
+@Suite struct CallbackQueueTests {
+  private let start = Instant(nanoseconds: 0)
+  private func lane(_ session: String) -> CallbackQueue.Lane { .init(target: .session, session: session) }
+
+  @Test func aSessionIsToldOneAfterTheOther() {
+    var queue = CallbackQueue()
+    for body: UInt8 in 1...2 { #expect(queue.add([body], to: lane("a"), at: start)) }
+    #expect(queue.add([9], to: lane("b"), at: start))
+    #expect(queue.next(at: start)?.body == [1])
+    // Another session does not wait.
+    #expect(queue.next(at: start)?.body == [9])
+    #expect(queue.next(at: start) == nil)
+    #expect(queue.finished(lane("a"), success: true, at: start) == .delivered)
+    #expect(queue.next(at: start)?.body == [2])
+    #expect(queue.finished(lane("a"), success: true, at: start) == .delivered)
+    #expect(queue.finished(lane("b"), success: true, at: start) == .delivered)
+    #expect(queue.count == 0)
+    #expect(queue.next(at: start) == nil)
+  }
+
+  @Test func pausesDoubleAndTheOrderStays() {
+    var queue = CallbackQueue()
+    for body: UInt8 in 1...2 { #expect(queue.add([body], to: lane("a"), at: start)) }
+    var now = start
+    var pauses: [Duration] = []
+    while queue.next(at: now)?.body == [1] {
+      guard case .again(let pause) = queue.finished(lane("a"), success: false, at: now) else { break }
+      pauses.append(pause)
+      #expect(queue.next(at: now + pause - .milliseconds(1)) == nil)
+      now += pause
+    }
+    #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60].map { .seconds($0) })
+    // The first was given up; the second is tried at once, and its pauses begin anew.
+    #expect(queue.count == 1)
+    #expect(queue.next(at: now)?.body == [2])
+    #expect(queue.finished(lane("a"), success: false, at: now) == .again(after: .seconds(1)))
+  }
+
+  @Test func itIsBounded() {
+    var limits = CallbackQueue.Limits()
+    limits.messages = 3
+    limits.posts = 2
+    var queue = CallbackQueue(limits: limits)
+    for session in ["a", "b", "c"] { #expect(queue.add([1], to: lane(session), at: start)) }
+    #expect(!queue.add([2], to: lane("d"), at: start))
+    #expect(queue.next(at: start)?.lane == lane("a"))
+    #expect(queue.next(at: start)?.lane == lane("b"))
+    #expect(queue.next(at: start) == nil)
+    #expect(queue.finished(lane("a"), success: true, at: start) == .delivered)
+    #expect(queue.next(at: start)?.lane == lane("c"))
+    #expect(queue.add([2], to: lane("d"), at: start))
+  }
+}
