@@ -9,7 +9,7 @@ import Testing
   private func lane(_ session: String) -> CallbackQueue.Lane { .init(target: .session, session: session) }
 
   @Test func aSessionIsToldOneAfterTheOther() {
-    var queue = CallbackQueue()
+    let queue = Driver()
     for body: UInt8 in 1...2 { #expect(queue.add([body], to: lane("a"), at: start)) }
     #expect(queue.add([9], to: lane("b"), at: start))
     #expect(queue.next(at: start)?.body == [1])
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func pausesDoubleAndTheOrderStays() {
-    var queue = CallbackQueue()
+    let queue = Driver()
     for body: UInt8 in 1...2 { #expect(queue.add([body], to: lane("a"), at: start)) }
     var now = start
     var pauses: [Duration] = []
@@ -46,7 +46,7 @@ import Testing
     var limits = CallbackQueue.Limits()
     limits.messages = 3
     limits.posts = 2
-    var queue = CallbackQueue(limits: limits)
+    let queue = Driver(limits)
     for session in ["a", "b", "c"] { #expect(queue.add([1], to: lane(session), at: start)) }
     #expect(!queue.add([2], to: lane("d"), at: start))
     #expect(queue.next(at: start)?.lane == lane("a"))
@@ -55,5 +55,24 @@ import Testing
     #expect(queue.finished(lane("a"), success: true, at: start) == .delivered)
     #expect(queue.next(at: start)?.lane == lane("c"))
     #expect(queue.add([2], to: lane("d"), at: start))
+  }
+}
+
+/// A queue whose calls can stand in expectations, which take no mutating ones.
+private final class Driver {
+  private var queue: CallbackQueue
+
+  init(_ limits: CallbackQueue.Limits = CallbackQueue.Limits()) { queue = CallbackQueue(limits: limits) }
+
+  var count: Int { queue.count }
+
+  func add(_ body: [UInt8], to lane: CallbackQueue.Lane, at now: Instant) -> Bool {
+    queue.add(body, to: lane, at: now)
+  }
+
+  func next(at now: Instant) -> CallbackQueue.Post? { queue.next(at: now) }
+
+  func finished(_ lane: CallbackQueue.Lane, success: Bool, at now: Instant) -> CallbackQueue.Outcome {
+    queue.finished(lane, success: success, at: now)
   }
 }

@@ -65,7 +65,7 @@ package final class HTTPReceiver: Sendable {
           return status
         }
         let answer = [UInt8]("HTTP/1.1 \(status) Test\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
-        send(client, answer, answer.count, Int32(MSG_NOSIGNAL.rawValue))
+        send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
         return
       }
       let count = recv(client, &buffer, buffer.count, 0)
