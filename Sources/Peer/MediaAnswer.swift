@@ -63,8 +63,7 @@ struct MediaAnswer: Sendable {
       kinds.insert(kind)
       var answered = codec
       answered.feedback = MediaSupport.feedback(kind).filter { codec.feedback.contains($0) }
-      answered.parameters =
-        kind == .audio ? MediaSupport.opusParameters : MediaSupport.startBitrateParameter
+      answered.parameters = kind == .audio ? MediaSupport.opusParameters : ""
       return Accepted(
         kind: kind, codec: answered,
         retransmission: kind == .video ? MediaSupport.retransmission(of: codec, in: medium) : nil,

@@ -14,9 +14,6 @@ enum MediaSupport {
 
   /// RFC 7587, 7: the shortest packets we would like, and that we use forward error correction.
   static let opusParameters = "minptime=10;useinbandfec=1"
-  /// For browsers of Chromium's kind, in kb/s, so that they begin as we do: with the 300 that is theirs, loss
-  /// in the first second is taken for the link's limit, and pictures get next to nothing for long.
-  static let startBitrateParameter = "x-google-start-bitrate=800"
   static let videoFeedback = ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"]
 
   static func feedback(_ kind: MediaKind) -> [String] {

@@ -111,7 +111,6 @@ private func makeOffer(audio: Bool = true, video: Bool = true) -> MediaOffer {
     #expect(description.media[0].formats == ["63", "111"])
     #expect(description.media[0].codecs[0].parameters == "111/111")
     #expect(description.media[1].formats == ["96", "97", "118", "119", "120"])
-    #expect(description.media[1].codecs[0].parameters == "x-google-start-bitrate=800")
     #expect(description.groups("BUNDLE") == [["0", "1"]])
     #expect(description.media.last?.kind == "application" && description.media.last?.port == 0)
   }
