@@ -103,9 +103,11 @@ package final class ExternalAudioSink: AudioSink, Sendable {
   package func read(into samples: UnsafeMutableBufferPointer<Int16>) {
     output.withLock { output in
       var filled = 0
-      while filled < samples.count {
+      // Whole frames, or left and right would change places.
+      let wanted = samples.count / channels * channels
+      while filled < wanted {
         if output.taken == output.samples.count { next(&output) }
-        let count = min(samples.count - filled, output.samples.count - output.taken)
+        let count = min(wanted - filled, output.samples.count - output.taken)
         // A converter may have nothing for us yet.
         guard count > 0 else { break }
         for index in 0..<count { samples[filled + index] = output.samples[output.taken + index] }

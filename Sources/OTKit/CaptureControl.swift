@@ -28,7 +28,7 @@ final class CaptureControl: Sendable {
     thread = ControlThread(name: "capturer", initial: State()) { old, new in
       if old.user != new.user { calls.stop() }
       if old.claim != new.claim || old.isClaimed != new.isClaimed {
-        if new.isClaimed { calls.initialise() } else { calls.release() }
+        if new.isClaimed { calls.initialise(new.claim) } else { calls.release(new.claim) }
       }
       if old.user != new.user, new.user != nil { calls.start() }
     }
@@ -37,10 +37,11 @@ final class CaptureControl: Sendable {
   /// Initialises the capturer, if that has not been done. Waits for it.
   func initialise() async throws(OpenTokError) {
     let fault = await withCheckedContinuation { continuation in
-      calls.progress.withLock { $0.waiting.append(continuation) }
-      thread.want {
-        $0.claim += 1
-        $0.isClaimed = true
+      thread.want { state in
+        state.claim += 1
+        state.isClaimed = true
+        let claim = state.claim
+        calls.progress.withLock { $0.waiting.append((claim, continuation)) }
       }
     }
     if let fault { throw fault }
@@ -72,8 +73,8 @@ final class CaptureControl: Sendable {
     struct Progress {
       var isInitialised = false
       var isStarted = false
-      /// For the end of initialising.
-      var waiting: [CheckedContinuation<OpenTokError?, Never>] = []
+      /// For the end of initialising, each by its claim.
+      var waiting: [(claim: Int, continuation: CheckedContinuation<OpenTokError?, Never>)] = []
     }
 
     let capturer: any VideoCapturer
@@ -87,7 +88,7 @@ final class CaptureControl: Sendable {
       self.frameRate = frameRate
     }
 
-    func initialise() {
+    func initialise(_ claim: Int) {
       var fault: OpenTokError?
       if !progress.withLock({ $0.isInitialised }) {
         do {
@@ -98,12 +99,18 @@ final class CaptureControl: Sendable {
         }
       }
       let isInitialised = fault == nil
+      progress.withLock { $0.isInitialised = isInitialised }
+      answer(claim, fault)
+    }
+
+    /// Whoever waited for this claim or one before it.
+    private func answer(_ claim: Int, _ fault: OpenTokError?) {
       let waiting = progress.withLock { progress in
-        progress.isInitialised = isInitialised
-        defer { progress.waiting = [] }
-        return progress.waiting
+        let answered = progress.waiting.filter { $0.claim <= claim }
+        progress.waiting.removeAll { $0.claim <= claim }
+        return answered
       }
-      for each in waiting { each.resume(returning: fault) }
+      for each in waiting { each.continuation.resume(returning: fault) }
     }
 
     func start() {
@@ -123,7 +130,13 @@ final class CaptureControl: Sendable {
       capturer.stopCapture()
     }
 
-    func release() {
+    func release(_ claim: Int) {
+      // Let go of before its turn came.
+      answer(
+        claim,
+        .mediaUnavailable(
+          detail: "\(capturer.name): the stream ended before it was initialised", hint: nil,
+          exitCode: .inputMissing))
       guard progress.withLock({ $0.isInitialised.take() }) else { return }
       capturer.releaseCapture()
     }

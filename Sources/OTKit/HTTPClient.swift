@@ -33,6 +33,8 @@ package struct HTTPClient: Sendable {
   package var timeout: Duration
   package var maximumBodySize = 1 << 20
   package var maximumRedirects = 5
+  /// Paths may hold keys: then only who was asked is logged.
+  package var logsPaths = true
 
   package init(trust: TLSTrust = .system, timeout: Duration = .seconds(10)) {
     self.trust = trust
@@ -192,7 +194,7 @@ private final class Transfer {
   private func answer(_ curl: UnsafeMutableRawPointer, _ url: ServerURL) -> HTTPResponse {
     var status = 0
     otchat_curl_get_long(curl, CURLINFO_RESPONSE_CODE, &status)
-    Log.info("http", "\(url.shown) answered \(status)")
+    Log.info("http", "\(client.logsPaths ? url.shown : url.origin) answered \(status)")
     return HTTPResponse(
       status: status, contentType: header(curl, "Content-Type"), server: header(curl, "Server"),
       date: header(curl, "Date"), body: body,
@@ -228,7 +230,7 @@ private final class Transfer {
     if tooLarge { return .answerTooLarge(url: url.shown, limit: client.maximumBodySize) }
     let detail = String(cString: curl_easy_strerror(status))
     let more = problem.baseAddress.map { String(cString: $0) } ?? ""
-    Log.info("http", "\(url.shown): \(more.isEmpty ? detail : more)")
+    Log.info("http", "\(client.logsPaths ? url.shown : url.origin): \(more.isEmpty ? detail : more)")
     switch status {
     case CURLE_URL_MALFORMAT:
       return .invalidURL(url.shown)

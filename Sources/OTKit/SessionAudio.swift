@@ -47,6 +47,7 @@ final class SessionAudio: Sendable {
         processesMicrophone: options.processesMicrophone, failed: failed,
         output: { frame in speaker.output.withLock { $0 }?.send(frame) })
     } catch {
+      control?.detach()
       throw OpenTokError(error)
     }
     engine.start()

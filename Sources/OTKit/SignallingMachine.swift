@@ -120,7 +120,7 @@ package struct SignallingMachine {
 
   package init(
     _ configuration: Configuration,
-    generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+    generator: any RandomNumberGenerator & Sendable = SystemGenerator()
   ) {
     self.configuration = configuration
     self.generator = generator

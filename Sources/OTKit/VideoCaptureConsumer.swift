@@ -124,7 +124,8 @@ public final class VideoCaptureConsumer: Sendable {
     let third = try plane(planes.2, 2) ?? first
     let now = MonotonicClock.now()
     let stamp = timestamp.map { Instant(nanoseconds: $0.nanoseconds) }
-    let time = stamp.flatMap { $0 <= now && now - $0 < Self.oldest ? $0 : nil } ?? now
+    // Compared without differences, which could overflow.
+    let time = stamp.flatMap { $0 <= now && $0 > now - Self.oldest ? $0 : nil } ?? now
     guard isDue(time) else { return }
     let picture = RawPicture(format: format.raw, size: format.size, planes: (first, second, third))
     put(picture.frame(turned: orientation.turn, time: time, pool: pool))

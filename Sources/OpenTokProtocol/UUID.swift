@@ -1,3 +1,5 @@
+import Base
+
 /// Random UUIDs (RFC 9562, version 4) as lower-case text: ids of connections, streams, transactions.
 package enum UUID {
   package static func v4(using generator: inout some RandomNumberGenerator) -> String {
@@ -23,7 +25,7 @@ package enum UUID {
 
   /// From the system's random numbers.
   package static func v4() -> String {
-    var generator = SystemRandomNumberGenerator()
+    var generator = SystemGenerator()
     return v4(using: &generator)
   }
 }

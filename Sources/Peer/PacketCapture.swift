@@ -76,6 +76,7 @@ package final class PacketCapture: Sendable {
     // A thread that still writes needs its descriptor, which then ends with the process.
     if isWritten, descriptor != STDOUT_FILENO { Glibc.close(descriptor) }
     var result = progress.result.withLock { $0 }
+    if !isWritten { result.errno = ETIMEDOUT }
     result.dropped = mailbox.dropped
     return result
   }

@@ -41,7 +41,7 @@ package enum ServerProbe {
   private static func bind(_ descriptor: Int32, _ began: Instant, until deadline: Instant) -> Result<
     Answer, Failure
   > {
-    var generator = SystemRandomNumberGenerator()
+    var generator = SystemGenerator()
     let binding = STUNBinding(using: &generator)
     var buffer = [UInt8](repeating: 0, count: 2048)
     var interval = Duration.milliseconds(250)

@@ -1,3 +1,4 @@
+import Foundation
 import OTKit
 import SessionServer
 
@@ -7,6 +8,7 @@ extension Callbacks {
     var client = HTTPClient()
     client.maximumRedirects = 0
     client.maximumBodySize = 64 << 10
+    client.logsPaths = false
     return Callbacks(sessionURL: sessionURL, archiveURL: archiveURL) { [client] url, body in
       guard let url = ServerURL(url) else { return false }
       var request = OTKit.HTTPRequest(url)
@@ -21,7 +23,9 @@ extension Callbacks {
     }
   }
 
+  /// A user and a password in it would not be sent, so such a one is none.
   static func isURL(_ text: String) -> Bool {
-    ServerURL(text).map { ["http", "https"].contains($0.scheme) } ?? false
+    let hasUser = URLComponents(string: text)?.user != nil
+    return !hasUser && ServerURL(text).map { ["http", "https"].contains($0.scheme) } ?? false
   }
 }

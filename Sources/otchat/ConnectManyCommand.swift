@@ -42,7 +42,7 @@ struct ConnectManyCommand {
         credentials: source.credentials, configuration: options.session, publisher: options.publisher,
         options: options.participant, renew: source.renew, renderers: { _ in nil }, observer: observer)
     }
-    await source.embedded?.stop()
+    for file in await source.end() where !arguments.boolean("quiet") { Output.note("archive: \(file)") }
     capture.close()
     try player.finish(played)
   }

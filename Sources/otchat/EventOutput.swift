@@ -10,6 +10,18 @@ enum EventOutput {
     guard descriptor >= 0 else {
       throw Failure(.cannotWrite, "cannot write \(path): \(String(cString: strerror(errno)))")
     }
+    if mode & 0o077 == 0 { try restrict(descriptor, path, to: mode) }
     return descriptor
+  }
+
+  /// A file that was there before had a mode of its own.
+  private static func restrict(_ descriptor: Int32, _ path: String, to mode: mode_t) throws {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return }
+    guard fchmod(descriptor, mode) == 0 else {
+      let reason = String(cString: strerror(errno))
+      close(descriptor)
+      throw Failure(.cannotWrite, "cannot keep \(path) from others' eyes: \(reason)")
+    }
   }
 }

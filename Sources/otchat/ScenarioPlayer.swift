@@ -36,8 +36,9 @@ struct ScenarioPlayer {
     }
     let hasJUnit = arguments.command.flag(named: "junit") != nil
     junit = try hasJUnit ? arguments.text("junit").map { try EventOutput.open($0) } : nil
-    let report = ScenarioReport(
-      scenario, isQuiet: arguments.boolean("quiet"), ownsOutput: arguments.text("events") != "-")
+    let hasCapture = arguments.command.flag(named: "pcap") != nil
+    let isOutputTaken = arguments.text("events") == "-" || (hasCapture && arguments.text("pcap") == "-")
+    let report = ScenarioReport(scenario, isQuiet: arguments.boolean("quiet"), ownsOutput: !isOutputTaken)
     self.report = report
     self.tell = tell ?? { report.tell($0, $1, $2) }
   }

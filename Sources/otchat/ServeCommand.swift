@@ -86,7 +86,8 @@ struct ServeCommand {
       guard let url else { continue }
       guard Callbacks.isURL(url) else {
         throw Failure(
-          .usage, "--\(flag) needs an http or https URL", hint: "for example https://example.org/events")
+          .usage, "--\(flag) needs an http or https URL without a user's name",
+          hint: "for example https://example.org/events")
       }
     }
     guard session != nil || archive != nil else { return nil }

@@ -195,17 +195,18 @@ private final class ScriptedCapturer: VideoCapturer {
   }
 
   @Test func timestampsOfAnotherClockCountAsNow() throws {
-    let consumer = Self.consumer()
     let before = MonotonicClock.now()
     let stamp = before - .milliseconds(200)
     for (given, isKept) in [
       (Duration.nanoseconds(stamp.nanoseconds), true), (.zero, false), (.seconds(1 << 40), false),
       (.seconds(-5), false), (.nanoseconds((before - .seconds(2)).nanoseconds), false),
+      // What libraries give for "unknown".
+      (.nanoseconds(Int64.min), false), (.microseconds(Int64.min), false), (.nanoseconds(Int64.max), false),
     ] {
+      let consumer = Self.consumer()
       try consumer.consumeFrame(Self.gray.span.bytes, format: Self.format, timestamp: given)
-      // Of those that come too soon after each other there is none.
-      guard let frame = Self.next(consumer) else { continue }
-      #expect(isKept ? frame.time == stamp : frame.time >= before)
+      let frame = try #require(Self.next(consumer))
+      #expect(isKept ? frame.time == stamp : frame.time >= before && frame.time <= MonotonicClock.now())
     }
   }
 
@@ -305,6 +306,20 @@ private final class ScriptedCapturer: VideoCapturer {
     try await eventually("its end") { capturer.calls.last == "release" }
     // What was wanted in between has been left out.
     #expect(capturer.calls.count { $0 == "start" } <= 1)
+  }
+
+  /// Whoever waits is answered, also if the stream ends before its turn comes.
+  @Test(.timeLimit(.minutes(2))) func nobodyWaitsForEver() async {
+    let control = CaptureControl(ScriptedCapturer(), frameRate: 30)
+    var answers = 0
+    for _ in 0..<300 {
+      async let answer: Void? = try? control.initialise()
+      await Task.yield()
+      control.release()
+      _ = await answer
+      answers += 1
+    }
+    #expect(answers == 300)
   }
 
   @Test func aCapturerThatIsLetGoOfIsReleased() async throws {

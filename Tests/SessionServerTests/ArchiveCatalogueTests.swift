@@ -301,7 +301,7 @@ import Testing
   }
 
   @Test func sessionsSayThatTheyAreRecorded() throws {
-    var generator = SystemRandomNumberGenerator()
+    var generator = SystemGenerator()
     let archive = AutomaticArchive(name: "a ~ b & ü", resolution: "1280x720")
     let id = SessionID(apiKey: "100", creationTime: 5, archive: archive, using: &generator)
     #expect(SessionID(id.text)?.automaticArchive == archive)

@@ -24,6 +24,16 @@ import Testing
     #expect(queue.next(at: start) == nil)
   }
 
+  @Test func aPauseEndsWhenTheServerDoes() {
+    let queue = Driver()
+    #expect(queue.add([1], to: lane("a"), at: start))
+    #expect(queue.next(at: start)?.body == [1])
+    #expect(queue.finished(lane("a"), success: false, at: start) == .again(after: .seconds(1)))
+    #expect(queue.next(at: start) == nil)
+    queue.hurry(at: start)
+    #expect(queue.next(at: start)?.body == [1])
+  }
+
   @Test func pausesDoubleAndTheOrderStays() {
     let queue = Driver()
     for body: UInt8 in 1...2 { #expect(queue.add([body], to: lane("a"), at: start)) }
@@ -71,6 +81,8 @@ private final class Driver {
   }
 
   func next(at now: Instant) -> CallbackQueue.Post? { queue.next(at: now) }
+
+  func hurry(at now: Instant) { queue.hurry(at: now) }
 
   func finished(_ lane: CallbackQueue.Lane, success: Bool, at now: Instant) -> CallbackQueue.Outcome {
     queue.finished(lane, success: success, at: now)

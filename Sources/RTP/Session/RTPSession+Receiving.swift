@@ -210,10 +210,10 @@ extension RTPSession {
     if let type = stream.configuration.rtxPayloadTypes[packet.payloadType],
       stream.payloadKind(type) == .redundantMedia
     {
-      guard let inner = withoutRedundancy(payload, of: stream),
-        inner.type != stream.configuration.parityPayloadType
-      else { return }
-      payload = inner.payload
+      guard let inner = withoutRedundancy(payload, of: stream) else { return }
+      // The number of a parity packet is none of a picture.
+      let isParity = inner.type == stream.configuration.parityPayloadType
+      payload = isParity ? UnsafeRawBufferPointer(start: nil, count: 0) : inner.payload
     }
     deliver(payload, number: number, timestamp: packet.timestamp, marker: packet.marker, on: stream, at: now)
   }

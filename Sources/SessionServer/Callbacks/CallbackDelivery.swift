@@ -39,6 +39,8 @@ final class CallbackDelivery: Sendable {
   /// Waits until all was delivered, at most so long, then forgets the rest.
   func finish(within limit: Duration) async {
     let deadline = MonotonicClock.now() + limit
+    state.withLock { $0.queue.hurry(at: MonotonicClock.now()) }
+    pump()
     while state.withLock({ $0.queue.count > 0 }) && MonotonicClock.now() < deadline {
       try? await Task.sleep(for: .milliseconds(5))
     }

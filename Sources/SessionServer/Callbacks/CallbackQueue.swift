@@ -77,6 +77,11 @@ struct CallbackQueue {
     return Post(lane: lane, body: body)
   }
 
+  /// Whoever pauses after a failure is due at once: there is little time left.
+  mutating func hurry(at now: Instant) {
+    for lane in turns { lanes[lane]?.due = now }
+  }
+
   /// A post of that lane was taken by its receiver, or was not.
   mutating func finished(_ lane: Lane, success: Bool, at now: Instant) -> Outcome {
     guard var waiting = lanes[lane], waiting.isUnderWay else { return .delivered }

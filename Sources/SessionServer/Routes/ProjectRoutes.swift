@@ -48,7 +48,7 @@ extension SessionServer {
       archive = asked
     default: return .failure(400, "archiveMode is manual or always")
     }
-    var generator = SystemRandomNumberGenerator()
+    var generator = SystemGenerator()
     let now = WallClock.microseconds() / 1000
     let id = SessionID(apiKey: project.apiKey, creationTime: now, archive: archive, using: &generator)
     guard id.text.utf8.count <= SessionID.maximumSize else {
