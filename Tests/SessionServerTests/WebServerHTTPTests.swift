@@ -86,6 +86,22 @@ import Testing
     }
   }
 
+  /// Somebody who asks for much at once and reads nothing is nobody else's affair.
+  @Test func answersOthersWhileOneDoesNotRead() async throws {
+    try await withServer { _, port in
+      let lazy = try LoopbackClient(port: port)
+      let count = 60
+      try lazy.send(String(repeating: "GET /big HTTP/1.1\r\nHost: a\r\n\r\n", count: count))
+      #expect(try lazy.answer().status == 200)
+      for _ in 0..<3 {
+        let other = try LoopbackClient(port: port)
+        try other.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab")
+        #expect(try other.answer().text == "POST /echo [] [] ab")
+      }
+      for _ in 1..<count { #expect(try lazy.answer().body.count == 300_000) }
+    }
+  }
+
   @Test func aPostWithoutLengthHasNoBody() async throws {
     try await withServer { _, port in
       let client = try LoopbackClient(port: port)

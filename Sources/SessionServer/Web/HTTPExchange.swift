@@ -41,6 +41,7 @@ extension WebServer {
 
   /// The headers are there. False closes the connection.
   func begin(_ wsi: OpaquePointer, path: String) -> Bool {
+    let isFirst = asking.insert(wsi).inserted
     guard let method = method(of: wsi) else {
       return respond(wsi, nil, .failure(405, "no such method"), closing: true)
     }
@@ -59,7 +60,7 @@ extension WebServer {
     guard let length = UInt64(lengthText), lengthText.allSatisfy({ $0.isASCII && $0.isNumber }) else {
       return respond(wsi, request, .failure(400, "bad Content-Length"), closing: true)
     }
-    if length > 0 && hasUnservedInput(wsi) {
+    if length > 0 && !isFirst && hasUnservedInput(wsi) {
       return respond(wsi, request, .failure(503, "a body has to wait for the answer before"), closing: true)
     }
     if length > UInt64(configuration.limits.bodyBytes) {
@@ -103,8 +104,9 @@ extension WebServer {
   }
 
   /// Whether this request came along with one before it. If so libwebsockets would read its headers once
-  /// more as its body, for ever, and serve nobody else. (It does not say of whom it has input; others of
-  /// whom it has some are rare, and will be served in the same turn.)
+  /// more as its body, for ever, and serve nobody else. It does not say of whom it has input, which may be
+  /// somebody's who does not read the answers to what was asked before; so the first request of a connection,
+  /// which has none before it, is never refused.
   private func hasUnservedInput(_ wsi: OpaquePointer) -> Bool {
     lws_service_adjust_timeout(lws_get_context(wsi), 1, 0) == 0
   }

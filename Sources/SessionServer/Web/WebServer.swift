@@ -71,6 +71,8 @@ package final class WebServer {
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var upgrades: [OpaquePointer: HTTPRequest] = [:]
   var downloads: [OpaquePointer: Download] = [:]
+  /// Who has sent a request already.
+  var asking: Set<OpaquePointer> = []
   var sockets: [OpaquePointer: WebSocket] = [:]
   var nextSocketID = 1
   var scratch: [UInt8] = []
@@ -154,6 +156,7 @@ package final class WebServer {
     exchanges = [:]
     upgrades = [:]
     downloads = [:]
+    asking = []
     contextLock.withLock { _ in lws_context_destroy(context) }
     memory.free()
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
@@ -213,6 +216,7 @@ package final class WebServer {
     exchanges[wsi] = nil
     upgrades[wsi] = nil
     downloads[wsi] = nil
+    asking.remove(wsi)
   }
 }
 
