@@ -73,7 +73,7 @@ final class Participant: Sendable {
   /// What `pick` finds in the first event in which it finds something.
   @discardableResult
   func waitFor<Found: Sendable>(
-    _ what: String, within limit: Duration = .seconds(60), _ pick: @Sendable (SessionEvent) -> Found?
+    _ what: String, within limit: Duration = .seconds(180), _ pick: @Sendable (SessionEvent) -> Found?
   ) async throws -> Found {
     try await eventually(within: limit, what, state: { "\(self.events.map(\.name))" }) {
       self.events.contains { pick($0) != nil }
@@ -93,7 +93,7 @@ final class Participant: Sendable {
 
   /// Receives 25 pictures more, most of which are shown, and this tone.
   func seesAndHears(
-    _ streamID: String, tone: Double, within limit: Duration = .seconds(60)
+    _ streamID: String, tone: Double, within limit: Duration = .seconds(180)
   ) async throws {
     var last: Statistics.Subscriber?
     func count(_ name: String) -> Double { last?.video[name] ?? 0 }

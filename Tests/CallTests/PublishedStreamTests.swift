@@ -10,7 +10,7 @@ extension CallTests {
   /// What is known of published and received streams, and what becomes of one that the server forgets.
   @Suite struct PublishedStreamTests {
     /// Every figure that is promised, on the side that has it, and each subscriber's own.
-    @Test(.timeLimit(.minutes(3))) func theStatisticsAreCompleteAndEachStreamsOwn() async throws {
+    @Test(.timeLimit(.minutes(10))) func theStatisticsAreCompleteAndEachStreamsOwn() async throws {
       let server = try await Server.start()
       let (a, b) = (try await Participant.join(server), try await Participant.join(server))
       let c = try await Participant.join(server)
@@ -84,7 +84,7 @@ extension CallTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(3))) func aStreamThatTheServerTellsNobodyOfIsGivenUp() async throws {
+    @Test(.timeLimit(.minutes(10))) func aStreamThatTheServerTellsNobodyOfIsGivenUp() async throws {
       let server = try await Server.start()
       let (a, b) = (try await Participant.join(server), try await Participant.join(server))
       try await a.session.publish(try Participant.publisher(name: "A"))

@@ -77,7 +77,7 @@ extension CallTests {
   @Suite struct SubscriptionFailureTests {
     /// Stages of a stream that cannot be received: tried three times, then given up with the reason.
     @Test(
-      .timeLimit(.minutes(2)),
+      .timeLimit(.minutes(10)),
       arguments: [(nil, OpenTokError.Stage.signalling), ("v=0\r\nnonsense\r\n", .signalling)])
     func isTriedAgainAndGivenUp(_ offer: String?, _ stage: OpenTokError.Stage) async throws {
       let server = try await Server.start()
@@ -111,7 +111,7 @@ extension CallTests {
       await server.stop()
     }
 
-    @Test(.timeLimit(.minutes(2))) func unsubscribingEndsTheAttempts() async throws {
+    @Test(.timeLimit(.minutes(10))) func unsubscribingEndsTheAttempts() async throws {
       let server = try await Server.start()
       let ghost = try Ghost(server, offer: nil)
       let participant = Participant(server) {

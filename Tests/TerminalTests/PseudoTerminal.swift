@@ -125,7 +125,7 @@ final class PseudoTerminal {
   /// Forgets the output so far.
   func clear() { emulator.clear() }
 
-  func wait(for what: String, within limit: Duration = .seconds(60), _ condition: (PseudoTerminal) -> Bool)
+  func wait(for what: String, within limit: Duration = .seconds(180), _ condition: (PseudoTerminal) -> Bool)
     async throws
   {
     try await eventually(within: limit, what, state: { String(self.output.suffix(400)).debugDescription }) {
@@ -134,7 +134,7 @@ final class PseudoTerminal {
   }
 
   /// The exit status as a shell gives it: 128 + signal if one ended it.
-  func waitForExit(within limit: Duration = .seconds(60)) async throws -> Int32 {
+  func waitForExit(within limit: Duration = .seconds(180)) async throws -> Int32 {
     try await wait(for: "exit", within: limit) { terminal in
       var status: Int32 = 0
       guard waitpid(terminal.process, &status, WNOHANG) == terminal.process else { return false }

@@ -4,7 +4,7 @@ import Testing
 /// Waits until `condition` holds, looking every 5 ms, and fails with `state` if it does not in time. Runs
 /// where its caller runs.
 package nonisolated(nonsending) func eventually(
-  within limit: Duration = .seconds(60), _ what: String, state: () -> String = { "" },
+  within limit: Duration = .seconds(180), _ what: String, state: () -> String = { "" },
   sourceLocation: SourceLocation = #_sourceLocation,
   _ condition: nonisolated(nonsending) () async throws -> Bool
 ) async throws {
