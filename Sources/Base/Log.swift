@@ -12,11 +12,18 @@ package enum Log {
   private struct State {
     var level = Level.warning
     var descriptor: Int32? = 2
+    var loss: Int32?
   }
+
+  /// A terminal that was stopped holds a line up no longer.
+  private static let patience: Duration = .milliseconds(100)
 
   private static let state = Lock(State())
 
   package static var level: Level { state.withLock { $0.level } }
+
+  /// Why a line is not where it should be: the first errno since `configure`.
+  package static var loss: Int32? { state.withLock { $0.loss } }
 
   /// - Parameter descriptor: where lines go; nil throws them away.
   package static func configure(level: Level, descriptor: Int32?) {
@@ -39,8 +46,9 @@ package enum Log {
     let microseconds = WallClock.microseconds()
     let fraction = String(microseconds % 1_000_000 + 1_000_000).dropFirst()
     let line = "\(microseconds / 1_000_000).\(fraction) \(text)\n"
-    line.utf8CString.withUnsafeBytes { bytes in
-      _ = Glibc.write(descriptor, bytes.baseAddress, bytes.count - 1)
+    guard let number = DescriptorOutput.write(line, to: descriptor, patience: patience) else { return }
+    state.withLock { state in
+      if state.descriptor == descriptor, state.loss == nil { state.loss = number }
     }
   }
 

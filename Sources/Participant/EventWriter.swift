@@ -10,6 +10,12 @@ package final class EventWriter: Sendable {
   private let descriptor: Int32
   private let mailbox: Mailbox<JSON>
   private let thread: Lock<MediaThread?>
+  private let lost: Lost
+
+  /// Shared with the writing thread.
+  private final class Lost: Sendable {
+    let errno = Lock<Int32?>(nil)
+  }
 
   /// - Parameters:
   ///   - descriptor: closed by `close`, unless it is standard output.
@@ -19,6 +25,8 @@ package final class EventWriter: Sendable {
     let mailbox = Mailbox<JSON>(capacity: Self.capacity, overflow: .dropOldest)
     self.mailbox = mailbox
     thread = Lock(nil)
+    let lost = Lost()
+    self.lost = lost
     let writer = MediaThread(name: "events") {
       while true {
         let records = mailbox.take(until: MonotonicClock.now() + .seconds(60))
@@ -28,8 +36,10 @@ package final class EventWriter: Sendable {
           bytes += record.serialized()
           bytes.append(0x0A)
         }
-        if let number = Self.write(bytes, to: descriptor) {
+        // Nobody else waits for the reader, so it may take as long as it likes.
+        if let number = DescriptorOutput.write(bytes, to: descriptor, patience: nil) {
           mailbox.close()
+          lost.errno.withLock { $0 = number }
           failed(number)
           return
         }
@@ -40,30 +50,17 @@ package final class EventWriter: Sendable {
 
   package var dropped: Int { mailbox.dropped }
 
+  /// Why nothing can be written any more; an errno.
+  package var loss: Int32? { lost.errno.withLock { $0 } }
+
   /// Any thread; never blocks.
   package func write(_ record: JSON) { mailbox.put(record) }
 
   /// Waits until everything is written, for two seconds at most.
   package func close() {
     mailbox.close()
-    _ = thread.withLock { $0.take() }?.join(until: MonotonicClock.now() + .seconds(2))
-    if descriptor != STDOUT_FILENO { Glibc.close(descriptor) }
-  }
-
-  /// Nil, or errno.
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count > 0 {
-        rest = rest.dropFirst(count)
-      } else if errno == EAGAIN {
-        var one = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&one, 1, 1000)
-      } else if errno != EINTR {
-        return errno
-      }
-    }
-    return nil
+    let isWritten = thread.withLock { $0.take() }?.join(until: MonotonicClock.now() + .seconds(2)) ?? true
+    // A thread that still writes needs its descriptor, which then ends with the process.
+    if isWritten, descriptor != STDOUT_FILENO { Glibc.close(descriptor) }
   }
 }

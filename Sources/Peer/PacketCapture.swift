@@ -45,7 +45,8 @@ package final class PacketCapture: Sendable {
     var bytes = CaptureBlock.header
     var written = 0
     while true {
-      if let number = write(bytes, to: descriptor) {
+      // Nobody else waits for the reader, so it may take as long as it likes.
+      if let number = DescriptorOutput.write(bytes, to: descriptor, patience: nil) {
         mailbox.close()
         return progress.result.withLock { $0.errno = number }
       }
@@ -57,9 +58,9 @@ package final class PacketCapture: Sendable {
       written += packets.count
     }
     let dropped = mailbox.dropped
-    let number = write(
+    let number = DescriptorOutput.write(
       CaptureBlock.statistics(packets: written + dropped, dropped: dropped, at: WallClock.microseconds()),
-      to: descriptor)
+      to: descriptor, patience: nil)
     progress.result.withLock { $0.errno = number }
   }
 
@@ -79,22 +80,5 @@ package final class PacketCapture: Sendable {
     if !isWritten { result.errno = ETIMEDOUT }
     result.dropped = mailbox.dropped
     return result
-  }
-
-  /// Nil, or errno.
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count > 0 {
-        rest = rest.dropFirst(count)
-      } else if errno == EAGAIN {
-        var one = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&one, 1, 1000)
-      } else if errno != EINTR {
-        return errno
-      }
-    }
-    return nil
   }
 }

@@ -59,7 +59,7 @@ actor CallExit {
     case .signal(let number): exit(128 + number)
     case .outputClosed: exit(ExitCode.cannotWrite.rawValue)
     case .outputFailed(let number):
-      throw Failure(.cannotWrite, "cannot write events: \(String(cString: strerror(number)))")
+      throw Failure(lost: number, of: "events")
     case nil: try result.get()
     }
   }

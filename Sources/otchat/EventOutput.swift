@@ -1,6 +1,7 @@
+import Base
 import Foundation
 
-/// Where `--events` goes.
+/// Where `--events`, reports and captures go.
 enum EventOutput {
   /// - Parameter path: `-` is standard output; a file is begun anew.
   /// - Returns: a descriptor.
@@ -8,10 +9,17 @@ enum EventOutput {
     if path == "-" { return STDOUT_FILENO }
     let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
     guard descriptor >= 0 else {
-      throw Failure(.cannotWrite, "cannot write \(path): \(String(cString: strerror(errno)))")
+      throw Failure(lost: errno, of: path)
     }
     if mode & 0o077 == 0 { try restrict(descriptor, path, to: mode) }
     return descriptor
+  }
+
+  /// Writes a report whole and closes its file.
+  static func write(_ text: String, to descriptor: Int32, named path: String) throws(Failure) {
+    let error = DescriptorOutput.write(text, to: descriptor)
+    if descriptor != STDOUT_FILENO { close(descriptor) }
+    if let error { throw Failure(lost: error, of: path) }
   }
 
   /// A file that was there before had a mode of its own.

@@ -22,10 +22,14 @@ struct ServeCommand {
       if !Daemon.isChild { return try Daemon.start() }
     }
     if let path = arguments.text("pid-file") { try expectNoServer(of: path) }
+    let (endings, end) = AsyncStream.makeStream(of: Ending.self)
     // Watched before anything is there that would have to be ended.
     let signals = SignalWatch.stream(of: [SIGTERM, SIGINT, SIGHUP])
+    Task {
+      for await signal in signals where signal != 0 { end.yield(.signal(signal)) }
+    }
     let events = try arguments.text("events").map { path in
-      EventWriter(descriptor: try EventOutput.open(path)) { _ in }
+      EventWriter(descriptor: try EventOutput.open(path)) { end.yield(.eventsLost(errno: $0)) }
     }
     let server: SessionServer
     do {
@@ -36,18 +40,49 @@ struct ServeCommand {
       events?.close()
       throw error
     }
-    if let path = arguments.text("pid-file") { try write("\(getpid())\n", to: path) }
-    if arguments.text("events") != "-" { Output.write("listening on \(server.url)\n") }
-    if Daemon.isChild { Daemon.detach(keepingErrors: log.isFile) }
-    var signal = SIGTERM
-    for await one in signals where one != 0 {
-      signal = one
-      break
+    let ending: Ending
+    do {
+      if let path = arguments.text("pid-file") { try write("\(getpid())\n", to: path) }
+      if arguments.text("events") != "-" { try tell("listening on \(server.url)\n") }
+      if Daemon.isChild { Daemon.detach(keepingErrors: log.isFile) }
+      ending = await first(of: endings)
+    } catch {
+      await finish(server, events)
+      throw error
     }
+    await finish(server, events)
+    switch ending {
+    case .signal(SIGINT): exit(ExitCode.interrupted.rawValue)
+    case .signal: break
+    case .eventsLost(let number): throw Failure(lost: number, of: "events")
+    }
+  }
+
+  private enum Ending {
+    case signal(Int32)
+    case eventsLost(errno: Int32)
+  }
+
+  /// Whoever waits for the server to be ready would wait for ever.
+  private func tell(_ line: String) throws(Failure) {
+    if let number = DescriptorOutput.write(line, to: STDOUT_FILENO) {
+      throw Failure(lost: number, of: "to standard output")
+    }
+  }
+
+  /// A server goes on without the file of its events, whose end is told; not when it was to tell a program.
+  private func first(of endings: AsyncStream<Ending>) async -> Ending {
+    for await ending in endings {
+      guard case .eventsLost(let number) = ending, arguments.text("events") != "-" else { return ending }
+      Output.note("warning: \(Failure(lost: number, of: "events").message)")
+    }
+    return .signal(SIGTERM)
+  }
+
+  private func finish(_ server: SessionServer, _ events: EventWriter?) async {
     await server.stop()
     events?.close()
     if let path = arguments.text("pid-file") { unlink(path) }
-    if signal == SIGINT { exit(ExitCode.interrupted.rawValue) }
   }
 
   private func configuration() throws -> SessionServer.Configuration {

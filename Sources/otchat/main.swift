@@ -38,6 +38,7 @@ signal(SIGPIPE, SIG_IGN)
 do {
   try await run(Array(CommandLine.arguments.dropFirst()))
   try Output.checkWritten()
+  try LogOutput.checkWritten()
 } catch {
   let failure = Failure(error)
   failure.report()
