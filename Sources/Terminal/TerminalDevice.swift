@@ -73,16 +73,10 @@ package final class TerminalDevice: Sendable {
   package func leave() { otchat_terminal_leave() }
 
   /// The shell's turn, until it lets the job go on. Blocks meanwhile.
-  func suspend() {
-    guard otchat_terminal_suspend() else { return }
-    _ = write(Array(Self.enterBytes.utf8)[...], until: MonotonicClock.now() + .seconds(1))
-  }
+  func suspend() { _ = otchat_terminal_suspend(Self.enterBytes) }
 
   /// Raw mode and the alternate screen again, after the process was stopped and continued.
-  func resume() {
-    _ = otchat_terminal_resume()
-    _ = write(Array(Self.enterBytes.utf8)[...], until: MonotonicClock.now() + .seconds(1))
-  }
+  func resume() { _ = otchat_terminal_resume(Self.enterBytes) }
 
   package var size: TerminalSize {
     var (columns, rows, width, height): (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)

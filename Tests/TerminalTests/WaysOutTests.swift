@@ -76,6 +76,9 @@ import Testing
       let since = $0.output[left.upperBound...]
       return since.contains(TerminalDevice.enterBytes) && since.hasSuffix("\u{1B}[5n")
     }
+    // Whoever was about to draw has waited for the screen to draw on.
+    let parts = terminal.output.components(separatedBy: TerminalDevice.leaveBytes)
+    #expect(parts.count == 2 && parts.last?.hasPrefix(TerminalDevice.enterBytes) == true)
     #expect(terminal.isRaw)
     terminal.clear()
     try await terminal.wait(for: "picture goes on") { $0.output.contains("\u{1B}[?2026l") }

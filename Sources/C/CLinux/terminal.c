@@ -32,25 +32,28 @@ static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "signal handlers must not lock");
 
-// Async-signal-safe: write(2), poll(2), tcflush(3), tcsetattr(3), nothing else. Whoever comes first does it.
-static void restore(void) {
-  if (!atomic_exchange(&terminal.active, false)) return;
-  int saved_errno = errno;
-  const char *bytes = terminal.leave;
-  size_t count = terminal.leave_count;
+// Async-signal-safe: write(2), poll(2), tcflush(3). What a terminal that does not read has not read of a picture
+// is not worth reading any more; of what others wrote meanwhile nothing is thrown away.
+static void put(const char *bytes, size_t count, bool is_ours) {
   for (int attempt = 0; count > 0 && attempt < 4; attempt++) {
     ssize_t written = write(terminal.output, bytes, count);
     if (written > 0) {
       bytes += written;
       count -= (size_t)written;
     } else if (written < 0 && errno == EAGAIN) {
-      // A terminal that does not read: what it has not read is not worth reading any more.
       struct pollfd ready = {.fd = terminal.output, .events = POLLOUT};
-      if (poll(&ready, 1, 100) == 0) tcflush(terminal.output, TCOFLUSH);
+      if (poll(&ready, 1, is_ours ? 100 : 250) == 0 && is_ours) tcflush(terminal.output, TCOFLUSH);
     } else if (written < 0 && errno != EINTR) {
       break;
     }
   }
+}
+
+// Async-signal-safe, as tcsetattr(3) is, too. Whoever comes first does it.
+static void restore(void) {
+  if (!atomic_exchange(&terminal.active, false)) return;
+  int saved_errno = errno;
+  put(terminal.leave, terminal.leave_count, true);
   // Answers of the terminal and keys for the call are not for the shell.
   tcflush(terminal.input, TCIFLUSH);
   tcsetattr(terminal.input, TCSANOW, &terminal.saved);
@@ -125,7 +128,14 @@ bool otchat_terminal_enter(int input, int output, const char *leave) {
   return false;
 }
 
-bool otchat_terminal_suspend(void) {
+// With the gate held: nobody draws before the screen is there.
+static bool take_back(const char *enter) {
+  bool raw = set_raw(terminal.input);
+  if (raw) put(enter, strlen(enter), false);
+  return raw;
+}
+
+bool otchat_terminal_suspend(const char *enter) {
   const struct timespec moment = {.tv_nsec = 50 * 1000 * 1000};
   if (!close_gate()) return false;
   bool suspended = terminal.active;
@@ -138,13 +148,18 @@ bool otchat_terminal_suspend(void) {
     // It may be that another thread is told first, and that nothing stops a process without a job.
     nanosleep(&moment, NULL);
     terminal.active = true;
-    suspended = set_raw(terminal.input);
+    suspended = take_back(enter);
   }
   pthread_mutex_unlock(&gate);
   return suspended;
 }
 
-bool otchat_terminal_resume(void) { return terminal.active && set_raw(terminal.input); }
+bool otchat_terminal_resume(const char *enter) {
+  if (!close_gate()) return false;
+  bool resumed = terminal.active && take_back(enter);
+  pthread_mutex_unlock(&gate);
+  return resumed;
+}
 
 int otchat_reopen_terminal(int fd) {
   char path[256];

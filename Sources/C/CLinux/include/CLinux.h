@@ -31,10 +31,11 @@ void otchat_terminal_leave(void);
 /// write(2) to `output`; fails with EIO before `enter` and after `leave`.
 long otchat_terminal_write(const void *bytes, long count);
 /// Gives the terminal back, stops the job (SIGTSTP), and has raw mode again when it goes on, or at once where
-/// nothing stops it. Writes wait meanwhile. False if the terminal was not ours, or is not ours again.
-bool otchat_terminal_suspend(void);
-/// Raw mode again, after somebody else (a shell, on SIGCONT) changed it.
-bool otchat_terminal_resume(void);
+/// nothing stops it; then `enter` is written. Writes wait meanwhile, and come behind it. False if the terminal was
+/// not ours, or is not ours again.
+bool otchat_terminal_suspend(const char *enter);
+/// Raw mode again and `enter` written, after somebody else (a shell, on SIGCONT) changed it.
+bool otchat_terminal_resume(const char *enter);
 /// Another, non-blocking open file of the terminal behind `fd`, which leaves `fd` itself as it is; -1 if
 /// there is none.
 int otchat_reopen_terminal(int fd);
