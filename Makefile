@@ -85,10 +85,10 @@ install: build
 	$(release) completions fish > .build/otchat.fish
 	install -D -m 644 .build/otchat.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/otchat.fish
 
-# A Debian package, in .build.
+# A Debian package, in .build, and what Debian's policy says of it.
 deb: build
 	scripts/setup package
-	scripts/deb
+	package=$$(scripts/deb) && echo "$$package" && lintian --allow-root --fail-on error,warning "$$package"
 
 clean:
 	rm -rf .build

@@ -28,18 +28,24 @@ func onOwnThread<Value: Sendable>(
   _ body: @escaping @Sendable () throws(ArchiveError) -> Value
 ) async throws(ArchiveError) -> Value {
   let result = await withCheckedContinuation { continuation in
-    _ = MediaThread(name: "archive") {
-      do throws(ArchiveError) {
-        continuation.resume(returning: Result<Value, ArchiveError>.success(try body()))
-      } catch {
-        continuation.resume(returning: .failure(error))
+    do throws(ThreadError) {
+      _ = try MediaThread.start(name: "archive") {
+        do throws(ArchiveError) {
+          continuation.resume(returning: Result<Value, ArchiveError>.success(try body()))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
       }
+    } catch {
+      continuation.resume(returning: .failure(ArchiveError(error)))
     }
   }
   return try result.get()
 }
 
 extension ArchiveError {
+  init(_ error: ThreadError) { self = .media(error.message) }
+
   init(_ error: SourceError) {
     switch error {
     case .cannotWrite(_, let reason): self = .output(reason)

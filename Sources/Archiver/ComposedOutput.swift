@@ -30,13 +30,16 @@ actor ComposedOutput: ArchiveOutput {
       size: VideoSize(width: request.width & ~1, height: request.height & ~1), hasAudio: request.hasAudio,
       hasVideo: request.hasVideo, maximumBitrate: request.maximumBitrate)
     let (failed, ending) = (failed, ending)
-    let composer = Composer(configuration) {
-      failed(ArchiveError($0))
-    } ended: {
-      ending.yield($0)
-      ending.finish()
+    do throws(ThreadError) {
+      composer = try Composer(configuration) {
+        failed(ArchiveError($0))
+      } ended: {
+        ending.yield($0)
+        ending.finish()
+      }
+    } catch {
+      throw ArchiveError(error)
     }
-    self.composer = composer
     setLayout(request.layout)
   }
 

@@ -46,11 +46,17 @@ actor IndividualOutput: ArchiveOutput {
         stopTimeOffset: offset(MonotonicClock.now()), streamID: stream.id,
         videoType: hasVideo ? stream.videoType?.rawValue : nil))
     let (events, relay) = AsyncStream.makeStream(of: StreamRecorder.Event.self)
-    let recorder = StreamRecorder(
-      StreamRecorder.Configuration(
-        path: request.directory + "/" + name, hasAudio: hasAudio && stream.carriesAudio,
-        hasVideo: hasVideo && stream.videoType != nil, videoSize: size)
-    ) { relay.yield($0) }
+    let recorder: StreamRecorder
+    do throws(ThreadError) {
+      recorder = try StreamRecorder(
+        StreamRecorder.Configuration(
+          path: request.directory + "/" + name, hasAudio: hasAudio && stream.carriesAudio,
+          hasVideo: hasVideo && stream.videoType != nil, videoSize: size)
+      ) { relay.yield($0) }
+    } catch {
+      manifest.files.removeLast()
+      throw ArchiveError(error)
+    }
     recorders.append(recorder)
     Task {
       for await event in events {

@@ -3,20 +3,54 @@ import Glibc
 
 /// A thread of our own: media never runs on the shared pool, where a hop can wait behind CPU-bound tasks.
 package struct MediaThread: Sendable {
+  private static let stack = 1 << 20
   private let finished: Semaphore
 
-  /// Starts a thread named `name` (at most 15 bytes are shown) that runs `body` to its end.
+  /// Starts a thread named `name` (at most 15 bytes are shown) that runs `body` to its end. Without it nothing
+  /// goes on: where the system gives none, the process ends and says so.
   package init(name: String, _ body: @escaping @Sendable () -> Void) {
-    let finished = Semaphore()
-    self.finished = finished
-    let job = Job(name: name) {
-      body()
-      finished.post()
+    self.init(name: name, stack: Self.stack, body)
+  }
+
+  /// - Parameter stack: its size in bytes.
+  init(name: String, stack: Int, _ body: @escaping @Sendable () -> Void) {
+    do throws(ThreadError) {
+      self = try Self.start(name: name, stack: stack, body)
+    } catch {
+      _ = DescriptorOutput.write(
+        "otchat: error: \(error.message)\notchat: hint: \(error.hint)\n", to: STDERR_FILENO)
+      // Not a trap: this is no fault of the program, and a terminal has to be given back.
+      exit(ThreadError.exitCode)
     }
+  }
+
+  /// The same where only what was asked for fails without one. For all threads that exist because a peer wants
+  /// something.
+  package static func start(
+    name: String, _ body: @escaping @Sendable () -> Void
+  ) throws(ThreadError) -> MediaThread {
+    try start(name: name, stack: stack, body)
+  }
+
+  /// What takes a moment, aside: on a thread of its own, or where there is none left here and now.
+  package static func runAside(name: String, _ body: @escaping @Sendable () -> Void) {
+    if (try? start(name: name, body)) == nil { body() }
+  }
+
+  static func start(
+    name: String, stack: Int, _ body: @escaping @Sendable () -> Void
+  ) throws(ThreadError) -> MediaThread {
+    let finished = Semaphore()
+    let job = Unmanaged.passRetained(
+      Job(name: name) {
+        body()
+        finished.post()
+      })
     var thread = pthread_t()
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
-    pthread_attr_setstacksize(&attributes, 1 << 20)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setstacksize(&attributes, stack)
     let status = pthread_create(
       &thread, &attributes,
       { raw in
@@ -25,11 +59,16 @@ package struct MediaThread: Sendable {
         String(job.name.prefix(15)).withCString { otchat_set_thread_name($0) }
         job.body()
         return nil
-      }, Unmanaged.passRetained(job).toOpaque())
-    pthread_attr_destroy(&attributes)
-    precondition(status == 0, "pthread_create: \(status)")
+      }, job.toOpaque())
+    guard status == 0 else {
+      job.release()
+      throw ThreadError(name: name, errno: status)
+    }
     pthread_detach(thread)
+    return MediaThread(finished: finished)
   }
+
+  private init(finished: Semaphore) { self.finished = finished }
 
   /// Waits for the body to return. False if `deadline` passed first. At most one caller.
   @discardableResult
@@ -42,5 +81,23 @@ package struct MediaThread: Sendable {
       self.name = name
       self.body = body
     }
+  }
+}
+
+/// The system gives no thread.
+package struct ThreadError: Error, Equatable {
+  /// Of the thread.
+  package let name: String
+  package let errno: Int32
+
+  /// Of a process that ends for it (EX_SOFTWARE).
+  static let exitCode: Int32 = 70
+
+  /// One line, for people.
+  package var message: String { "no thread for '\(name)': \(String(cString: strerror(errno)))" }
+
+  /// What can be done about it.
+  package var hint: String {
+    "a limit on threads or memory is reached: 'ulimit -u' for this user, pids.max or TasksMax for a container or service"
   }
 }

@@ -83,13 +83,10 @@ package final class AudioEngine: Sendable {
   }
 
   /// Does nothing if it has been started before.
-  package func start() {
+  package func start() throws(ThreadError) {
     guard let handover = sink.withLock({ $0.take() }) else { return }
-    thread.withLock { thread in
-      thread = MediaThread(name: "audio") { [self] in
-        AudioLoop.run(self, handover.sink, calls)
-      }
-    }
+    let loop = try MediaThread.start(name: "audio") { [self] in AudioLoop.run(self, handover.sink, calls) }
+    thread.withLock { $0 = loop }
   }
 
   /// Ends the thread and waits for it, a second at most. Not to be called on it.

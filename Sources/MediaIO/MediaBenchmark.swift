@@ -38,9 +38,9 @@ package enum MediaBenchmark {
       source: source, size: setting.size, frameRate: setting.frameRate, maximumBitrate: setting.bitrate,
       output: { _ in counter.value.add(1, ordering: .relaxed) })
     let audio = AudioEngine(source: ToneSource(hertz: 440), sink: nil, output: { _ in })
-    let used = measure(setting) {
-      video.start()
-      audio.start()
+    let used = try measure(setting) {
+      try video.start()
+      try audio.start()
       wait(setting)
     }
     video.stop()
@@ -54,13 +54,13 @@ package enum MediaBenchmark {
   package static func receiving(_ setting: Setting = Setting()) throws -> Result {
     let stream = try encode(setting)
     let bare = try bareDecoding(setting, stream)
-    let video = VideoSubscribePipeline(renderer: nil, keyFrameNeeded: {})
+    let video = try VideoSubscribePipeline(renderer: nil, keyFrameNeeded: {})
     let audio = AudioEngine(source: nil, sink: nil, output: { _ in })
     let receiver = audio.addReceiver()
     // This thread plays the network, which is not what is measured.
     var network = 0.0
-    let used = measure(setting) {
-      audio.start()
+    let used = try measure(setting) {
+      try audio.start()
       var next = 0
       let begin = threadSeconds()
       defer { network = (threadSeconds() - begin) / Double(setting.seconds) }

@@ -9,7 +9,7 @@ import Glibc
 ///     row 2: send time, lower 24 bits; stream, upper 8 of 16 bits
 ///     row 3: stream, lower 8 bits; CRC-24 of all that (RFC 9580, 6.1)
 ///
-/// The stream's highest bit says that the picture above is somebody else's drawing, as in our page.
+/// The stream's highest bit says that the picture above is not what `TestPattern` draws. Our page draws that, too.
 package struct TestPatternStrip: Equatable, Sendable {
   package var frameNumber: UInt32
   /// Microseconds since the Unix epoch.

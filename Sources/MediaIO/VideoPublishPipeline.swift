@@ -92,10 +92,10 @@ package final class VideoPublishPipeline: Sendable {
   }
 
   /// Does nothing if it has been started before.
-  package func start() {
-    thread.withLock { thread in
+  package func start() throws(ThreadError) {
+    try thread.withLock { thread throws(ThreadError) in
       guard thread == nil else { return }
-      thread = MediaThread(name: "video encode") { [self] in
+      thread = try MediaThread.start(name: "video encode") { [self] in
         var loop = VideoEncodeLoop(self)
         loop.run()
       }

@@ -76,19 +76,18 @@ package final class VideoSubscribePipeline: Sendable {
   package init(
     renderer: (any VideoSink)?, offset: MediaOffset? = nil, decodes: Bool = true,
     keyFrameNeeded: @escaping @Sendable () -> Void, started: @escaping @Sendable () -> Void = {}
-  ) {
+  ) throws(ThreadError) {
     self.decodes = decodes
     settings = Lock(Settings(renderer: renderer))
     measurement = offset
     self.keyFrameNeeded = keyFrameNeeded
     self.started = started
     guard decodes else { return }
-    thread.withLock { thread in
-      thread = MediaThread(name: "video decode") { [self] in
-        var loop = VideoDecodeLoop(self)
-        loop.run()
-      }
+    let decoder = try MediaThread.start(name: "video decode") { [self] in
+      var loop = VideoDecodeLoop(self)
+      loop.run()
     }
+    thread.withLock { $0 = decoder }
   }
 
   /// Takes the next frame in decoding order. From any one thread; never blocks.

@@ -54,12 +54,16 @@ package struct HTTPClient: Sendable {
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard pending.begin(continuation) else { return }
-        _ = MediaThread(name: "http") {
-          BrokenPipe.ignore()
-          pending.finish(
-            Result { () throws(OpenTokError) in
-              try Transfer(self, pending).run(request, step: step)
-            })
+        do throws(ThreadError) {
+          _ = try MediaThread.start(name: "http") {
+            BrokenPipe.ignore()
+            pending.finish(
+              Result { () throws(OpenTokError) in
+                try Transfer(self, pending).run(request, step: step)
+              })
+          }
+        } catch {
+          pending.finish(.failure(OpenTokError(error)))
         }
       }
     } onCancel: {

@@ -14,9 +14,9 @@ public enum OpenTokError: Error, Sendable, Hashable {
     case request = "waiting for the server's answer"
   }
 
-  /// Where the media of a stream failed.
+  /// What has to be done, one after the other, before a stream is received.
   public enum Stage: String, Sendable, Hashable {
-    case signalling, ice = "ICE", dtls = "DTLS", media
+    case credentials, signalling, ice = "ICE", dtls = "DTLS", media
   }
 
   // MARK: Reaching a server
@@ -74,11 +74,11 @@ public enum OpenTokError: Error, Sendable, Hashable {
   case publishRefused(status: Int, reason: String)
   case streamLimitExceeded
   /// The name of who subscribes, if it is known.
-  case publisherFailed(Stage, to: String?, detail: String)
+  case publisherFailed(Stage, to: String?, detail: String, stages: [StageTime] = [])
   case streamNotFound
   case subscribeRefused(status: Int, reason: String)
   /// The name of the stream; empty if it has none.
-  case subscriberFailed(Stage, from: String, detail: String)
+  case subscriberFailed(Stage, from: String, detail: String, stages: [StageTime] = [])
   case unsupportedCodec(detail: String)
   case mediaUnavailable(detail: String, hint: String?, exitCode: ExitCode)
 

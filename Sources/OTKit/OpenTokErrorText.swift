@@ -8,6 +8,13 @@ extension OpenTokError {
   /// What the user can do about it.
   public var hint: String? { text.hint }
   public var exitCode: ExitCode { text.exit }
+  /// How long each stage of a stream's connection took, the one that failed last; empty for other errors.
+  public var stages: [StageTime] {
+    switch self {
+    case .publisherFailed(_, _, _, let stages), .subscriberFailed(_, _, _, let stages): stages
+    default: []
+    }
+  }
 
   private struct Text {
     var code: Int
@@ -188,11 +195,11 @@ extension OpenTokError {
       Text(
         1605, "STREAM_LIMIT_EXCEEDED", "the session has as many streams as it may have",
         "try again when somebody has stopped publishing", .refused)
-    case .publisherFailed(let stage, let name, let detail):
+    case .publisherFailed(let stage, let name, let detail, let stages):
       Text(
         1553, "ICE_WORKFLOW_FAILED",
         "sending to \(name.map(OpenTokError.quoted) ?? "a subscriber") failed (\(stage.rawValue))"
-          + OpenTokError.because(detail),
+          + OpenTokError.because(detail) + OpenTokError.shown(stages),
         OpenTokError.mediaHint(stage), .unreachable)
     case .streamNotFound:
       Text(1501, "STREAM_NOT_FOUND", "the stream is gone", nil, .unreachable)
@@ -200,11 +207,11 @@ extension OpenTokError {
       Text(
         1501, "UNABLE_TO_SUBSCRIBE",
         "the server did not let us subscribe (\(status))" + OpenTokError.because(reason), nil, .refused)
-    case .subscriberFailed(let stage, let name, let detail):
+    case .subscriberFailed(let stage, let name, let detail, let stages):
       Text(
         1554, "ICE_WORKFLOW_FAILED",
         "receiving \(name.isEmpty ? "a stream" : OpenTokError.quoted(name)) failed (\(stage.rawValue))"
-          + OpenTokError.because(detail),
+          + OpenTokError.because(detail) + OpenTokError.shown(stages),
         OpenTokError.mediaHint(stage), .unreachable)
     case .unsupportedCodec(let detail):
       Text(
@@ -282,11 +289,15 @@ extension OpenTokError {
     case .signalling: "the other side may have left"
     case .ice: "a firewall or NAT may be in the way: --ice-server gives a TURN server"
     case .dtls: "a firewall may block media, or the other side changed its certificate"
-    case .media: nil
+    case .credentials, .media: nil
     }
   }
 
   private static func because(_ reason: String) -> String { reason.isEmpty ? "" : ": " + shown(reason) }
+
+  private static func shown(_ stages: [StageTime]) -> String {
+    stages.isEmpty ? "" : " [\(stages.map(\.text).joined(separator: ", "))]"
+  }
 
   /// Text from a stranger, fit for a terminal: one line, no control characters, at most 200 of them.
   private static func shown(_ text: String) -> String {

@@ -19,6 +19,8 @@ struct Publication {
   var restarting: [PeerAddress: Instant] = [:]
   /// Whose connections the peers belong to, as far as the server said.
   var subscribers: [PeerAddress: String] = [:]
+  /// Of peers that were sent an offer.
+  var clocks: [PeerAddress: StageClock] = [:]
   var hasSpeaker: Bool
   /// The server has told everybody of it.
   var isCreated = false
@@ -173,7 +175,12 @@ extension Session {
     let publication = Publication(
       publisher: publisher, peers: peers, pipeline: pipeline, hasSpeaker: hasSpeaker)
     applySwitches(publication)
-    pipeline?.start()
+    do throws(ThreadError) {
+      try pipeline?.start()
+    } catch {
+      if hasSpeaker { audio?.setSpeaker(nil) }
+      throw OpenTokError(error)
+    }
     return publication
   }
 
@@ -229,7 +236,7 @@ extension Session {
     let (peers, pipeline) = (publication.peers, publication.pipeline)
     NetworkActor.perform { peers.removeAll() }
     // Ending the encoder's thread may take the time of a frame.
-    _ = MediaThread(name: "unpublish") { pipeline?.stop() }
+    MediaThread.runAside(name: "unpublish") { pipeline?.stop() }
   }
 
   // MARK: Switching
@@ -316,6 +323,9 @@ extension Session {
   func answerReceived(_ peer: PeerAddress, _ sdp: String) {
     guard let peers = publications[peer.streamID]?.peers else { return }
     forgetRestart(peer)
+    for known in publications[peer.streamID]?.clocks.keys.filter({ $0.matches(peer) }) ?? [] {
+      publications[peer.streamID]?.clocks[known]?.ended(.signalling, at: MonotonicClock.now())
+    }
     NetworkActor.perform { peers.setAnswer(sdp, from: peer) }
   }
 
@@ -327,6 +337,7 @@ extension Session {
     publications[streamID]?.subscribers = publication.subscribers.filter {
       $0.key.subscriberID != subscriberID
     }
+    publications[streamID]?.clocks = publication.clocks.filter { $0.key.subscriberID != subscriberID }
     let peers = publication.peers
     NetworkActor.perform { peers.remove(matching: peer) }
   }
@@ -339,6 +350,9 @@ extension Session {
     case .offer(let peer, let sdp):
       Log.info("session", "offering stream \(peer.streamID) to \(subscriberName(peer) ?? "a subscriber")")
       dump("offer sent", peer, sdp)
+      if publications[peer.streamID]?.clocks[peer] == nil {
+        publications[peer.streamID]?.clocks[peer] = StageClock(at: MonotonicClock.now())
+      }
       post { $0.offer(sdp, to: peer) }
     case .candidate(let peer, let candidate, let mid, let index):
       post { $0.candidate(candidate, sdpMid: mid, sdpMLineIndex: index, to: peer) }
@@ -349,7 +363,9 @@ extension Session {
           reason: reason?.rawValue))
       switch state {
       case .disconnected, .failed: restartPath(peer, reason ?? .silence)
-      case .connected, .completed: publications[peer.streamID]?.awaitingRestart[peer] = nil
+      case .connected, .completed:
+        publications[peer.streamID]?.awaitingRestart[peer] = nil
+        publications[peer.streamID]?.clocks[peer]?.ended(.ice, at: MonotonicClock.now())
       default: break
       }
     case .pathLost(let peer, let reason): restartPath(peer, reason)
@@ -357,12 +373,20 @@ extension Session {
       emit(.warning("\(subscriberName(peer) ?? "a subscriber of ours") has been silent for \(limit)"))
     case .failed(let peer, let error):
       forgetRestart(peer)
-      emit(.error(.publisherFailed(error.openTokStage, to: subscriberName(peer), detail: error.text)))
+      let (stage, now) = (error.openTokStage, MonotonicClock.now())
+      let clock = publications[peer.streamID]?.clocks.removeValue(forKey: peer)
+      emit(
+        .error(
+          .publisherFailed(
+            stage, to: subscriberName(peer), detail: error.text,
+            stages: clock?.failed(in: stage, at: now) ?? [])))
     case .relayFailed(let server, let reason): relayFailed(server, reason)
     case .fallback(let peer, let change): videoChanged(for: peer, PublisherVideoChange(change))
     case .connected(let peer):
       Log.info("session", "sending to \(subscriberName(peer) ?? "a subscriber"): ICE and DTLS are done")
-    case .closed, .answer, .firstVideoFrame, .firstAudioFrame:
+      publications[peer.streamID]?.clocks[peer]?.ended(.dtls, at: MonotonicClock.now())
+    case .closed(let peer): publications[peer.streamID]?.clocks[peer] = nil
+    case .answer, .firstVideoFrame, .firstAudioFrame:
       break
     }
   }
@@ -407,6 +431,6 @@ extension Session {
     for subscriberID in subscriptions.keys { removeSubscription(subscriberID) }
     let audio = audio
     self.audio = nil
-    _ = MediaThread(name: "audio end") { audio?.stop() }
+    MediaThread.runAside(name: "audio end") { audio?.stop() }
   }
 }

@@ -19,6 +19,7 @@ struct Subscription {
   var offerIsWanted: PeerConnection.ICEReason?
   /// How often media has failed since it last worked.
   var failures = 0
+  var clock = StageClock(at: MonotonicClock.now())
   var watchdog: Task<Void, Never>?
 }
 
@@ -60,10 +61,17 @@ extension Session {
     let offset = MediaOffset()
     let receiver = audio.engine.addReceiver(offset: offset)
     let keyFrames = Subscriber.KeyFrameRequests()
-    let pipeline = VideoSubscribePipeline(
-      renderer: renderer, offset: offset, decodes: options.decodes,
-      keyFrameNeeded: { keyFrames.request() },
-      started: { [inbox] in inbox.yield(.subscriberPeer(.firstVideoFrame(streamID: streamID))) })
+    let pipeline: VideoSubscribePipeline
+    do throws(ThreadError) {
+      pipeline = try VideoSubscribePipeline(
+        renderer: renderer, offset: offset, decodes: options.decodes,
+        keyFrameNeeded: { keyFrames.request() },
+        started: { [inbox] in inbox.yield(.subscriberPeer(.firstVideoFrame(streamID: streamID))) })
+    } catch {
+      audio.engine.removeReceiver(receiver)
+      sink?.mediaEnded()
+      throw OpenTokError(error)
+    }
     let subscriber = Subscriber(
       streamID: streamID, session: self, options: options, receiver: receiver, offset: offset,
       pipeline: pipeline, keyFrames: keyFrames, sink: sink)
@@ -180,7 +188,9 @@ extension Session {
     post { $0.deleteSubscriber(id, stream: subscriber.streamID) }
     let failures = subscription.isConnected ? 1 : subscription.failures + 1
     let name = machine?.streams[subscriber.streamID]?.name ?? ""
-    let error = OpenTokError.subscriberFailed(stage, from: name, detail: detail)
+    let error = OpenTokError.subscriberFailed(
+      stage, from: name, detail: detail,
+      stages: subscription.clock.failed(in: stage, at: MonotonicClock.now()))
     guard failures < Self.maximumFailures else {
       return giveUp(subscriber, error)
     }
@@ -225,7 +235,7 @@ extension Session {
     subscriber.sink?.mediaEnded()
     audio?.engine.removeReceiver(subscriber.receiver)
     // Ending the decoder's thread may take the time of a frame.
-    _ = MediaThread(name: "unsubscribe") { subscriber.pipeline.stop() }
+    MediaThread.runAside(name: "unsubscribe") { subscriber.pipeline.stop() }
   }
 
   // MARK: Switching
@@ -295,6 +305,7 @@ extension Session {
     subscriptions[id]?.watchdog?.cancel()
     subscriptions[id]?.watchdog = nil
     subscriptions[id]?.address = address
+    subscriptions[id]?.clock.ended(.signalling, at: MonotonicClock.now())
     subscriptions[id]?.asked = nil
     subscriptions[id]?.offerIsWanted = nil
     NetworkActor.perform { peer.offer(sdp, from: address) }
@@ -332,7 +343,9 @@ extension Session {
       guard let id = peer.subscriberID else { return }
       switch state {
       case .disconnected: askForOffer(id, reason ?? .silence)
-      case .connected, .completed: pathIsBack(id)
+      case .connected, .completed:
+        subscriptions[id]?.clock.ended(.ice, at: MonotonicClock.now())
+        pathIsBack(id)
       default: break
       }
     case .pathLost(let peer, let reason):
@@ -340,6 +353,7 @@ extension Session {
     case .connected(let peer):
       guard let id = peer.subscriberID, subscriptions[id]?.isConnected == false else { return }
       subscriptions[id]?.isConnected = true
+      subscriptions[id]?.clock.ended(.dtls, at: MonotonicClock.now())
       emit(.subscriberConnected(streamID: peer.streamID))
     case .failed(let peer, let error):
       failed(peer, error)

@@ -108,11 +108,11 @@ public actor Session {
   ///   What can be seen without asking the server (an expired token, one for another session) at once.
   public func connect(token: String) async throws(OpenTokError) {
     guard state == .new else { throw .alreadyConnected }
+    state = .connecting
     let credentials = Credentials(
       apiKey: apiKey, sessionID: sessionID, token: token, apiURL: configuration.apiURL)
-    try credentials.inspect(now: WallClock.microseconds() / 1_000_000)
-    state = .connecting
     do throws(OpenTokError) {
+      try credentials.inspect(now: WallClock.microseconds() / 1_000_000)
       try await enter(credentials)
     } catch {
       end()

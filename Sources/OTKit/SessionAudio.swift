@@ -50,7 +50,12 @@ final class SessionAudio: Sendable {
       control?.detach()
       throw OpenTokError(error)
     }
-    engine.start()
+    do throws(ThreadError) {
+      try engine.start()
+    } catch {
+      control?.detach()
+      throw OpenTokError(error)
+    }
   }
 
   /// Ends the audio thread and waits for it, a second at most.
@@ -67,6 +72,8 @@ final class SessionAudio: Sendable {
 }
 
 extension OpenTokError {
+  init(_ error: ThreadError) { self = .systemFailure("\(error.message) (\(error.hint))") }
+
   package init(_ error: SourceError) {
     let exitCode: ExitCode =
       switch error {

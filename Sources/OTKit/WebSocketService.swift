@@ -111,8 +111,12 @@ final class WebSocketService: @unchecked Sendable {
       switch command {
       case .connect(let id, let url, let trust, let shared, let events):
         connections[id] = Connection(url: url, trust: trust, shared: shared, events: events)
-        _ = MediaThread(name: "resolve") { [self] in
-          post(.resolved(id, Resolver.addresses(of: url.hostName)))
+        do throws(ThreadError) {
+          _ = try MediaThread.start(name: "resolve") { [self] in
+            post(.resolved(id, Resolver.addresses(of: url.hostName)))
+          }
+        } catch {
+          end(id, .failed(OpenTokError(error)))
         }
       case .resolved(let id, .success(let addresses)):
         connections[id]?.addresses = addresses

@@ -84,6 +84,11 @@ struct CallObservation: Sendable {
     }
   }
 
+  /// Figures that only a test pattern has.
+  private static let ofPatterns: Set = [
+    "avOffset", "endToEndLatency", "framesMissing", "framesRepeated", "framesUnreadable", "psnr", "ssim",
+  ]
+
   private func cause(_ path: [String], _ now: Instant) -> String? {
     guard let last, let stream = last["streamId"]?.stringValue.flatMap({ streams[$0] }) else { return nil }
     let name = stream.name.isEmpty ? "the publisher" : "'\(stream.name)'"
@@ -103,6 +108,11 @@ struct CallObservation: Sendable {
       }
       if let still = figure("video", "stillDuration"), still >= 2 {
         return "the picture of \(name) has not changed for \(Int(still)) s"
+      }
+      if let metric = path.last, Self.ofPatterns.contains(metric), figure("video", metric) == nil,
+        figure("video", "framesPerSecond") != nil
+      {
+        return "the picture of \(name) is no test pattern, or too damaged to be read"
       }
     }
     return nil

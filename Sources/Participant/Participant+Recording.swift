@@ -24,7 +24,13 @@ extension Participant {
     let configuration = StreamRecorder.Configuration(
       path: path, hasAudio: stream.carriesAudio, hasVideo: stream.videoType != nil, videoSize: size)
     let (events, relay) = AsyncStream.makeStream(of: StreamRecorder.Event.self)
-    let recorder = StreamRecorder(configuration) { relay.yield($0) }
+    let recorder: StreamRecorder
+    do throws(ThreadError) {
+      recorder = try StreamRecorder(configuration) { relay.yield($0) }
+    } catch {
+      emit(.warning("the stream is not recorded: \(error.message)"))
+      return nil
+    }
     recorders.append((recorder, streamID))
     Task {
       for await event in events {

@@ -1,3 +1,4 @@
+import Base
 import OTKit
 
 /// Entering the session anew, when the server has given our connection up while we were away.
@@ -11,9 +12,15 @@ extension Participant {
     isForgotten = false
     emit(.warning("the server has given our connection up; joining the session again"))
     var failure = OpenTokError.connectionForgotten
+    var clock = StageClock(at: MonotonicClock.now())
+    var stage = OpenTokError.Stage.credentials
     for attempt in 1...Self.attempts {
       guard ending == nil else { return false }
+      clock = StageClock(at: MonotonicClock.now())
+      stage = .credentials
       do throws(OpenTokError) {
+        if try await refreshCredentials() { clock.ended(.credentials, at: MonotonicClock.now()) }
+        stage = .signalling
         try await enterAnew()
         return true
       } catch {
@@ -23,12 +30,12 @@ extension Participant {
         if attempt < Self.attempts { try? await Task.sleep(for: Self.pause) }
       }
     }
+    failedToConnect(failure, clock, in: stage)
     sessionEnded(.failure(failure))
     return false
   }
 
   private func enterAnew() async throws(OpenTokError) {
-    try await refreshCredentials()
     let next = Session(credentials, configuration: configuration)
     session = next
     subscribers = [:]
@@ -46,14 +53,17 @@ extension Participant {
   }
 
   /// A token that has expired is replaced by a fresh one, where there is somebody to ask.
-  private func refreshCredentials() async throws(OpenTokError) {
-    guard let renew else { return }
+  /// - Returns: whether somebody was asked.
+  private func refreshCredentials() async throws(OpenTokError) -> Bool {
+    guard let renew else { return false }
     do throws(OpenTokError) {
       try credentials.inspect(now: seconds())
+      return false
     } catch {
       guard case .tokenExpired = error else { throw error }
       credentials = try await renew()
       emit(.warning("the token had expired; the app server has given a fresh one"))
+      return true
     }
   }
 }

@@ -16,6 +16,8 @@ package actor Participant {
     package var signals: [(type: String, data: String)] = []
     /// The connection that `signals` go to; nil: everybody.
     package var signalsTo: String?
+    /// What asking for the credentials took, if somebody was asked.
+    package var credentialsTime: Duration?
     /// After being connected.
     package var duration: Duration?
     /// An event's name.
@@ -58,6 +60,8 @@ package actor Participant {
   private var monitor: ExpectationMonitor
   /// What came of `Options.expectations`; there when `run` has returned.
   package private(set) var expectationResults: [ExpectationMonitor.Result] = []
+  /// Why the session could not be entered, or not again.
+  package internal(set) var connectFailure: ConnectFailure?
   /// How the session ended, if it did. While it is being entered, `connect` tells better why.
   private var sessionEnding: Result<Void, OpenTokError>?
   private var waiting: CheckedContinuation<Void, Never>?
@@ -158,16 +162,25 @@ package actor Participant {
       }
     }
     self.entering = entering
+    var clock = StageClock(at: MonotonicClock.now() - (options.credentialsTime ?? .zero))
+    if options.credentialsTime != nil { clock.ended(.credentials, at: MonotonicClock.now()) }
     let entered = await entering.value
     self.entering = nil
     // Asked to leave meanwhile: that it did not get in is no fault then.
     guard ending == nil else { return }
+    if case .failure(let error) = entered { failedToConnect(error, clock, in: .signalling) }
     try entered.get()
     hasEntered = true
     stopWaitingForEntry()
     if let sessionEnding { finish(sessionEnding) }
     if let publisher { try await session.publish(publisher) }
     for signal in options.signals { await send(type: signal.type, data: signal.data, to: options.signalsTo) }
+  }
+
+  func failedToConnect(_ error: OpenTokError, _ clock: StageClock, in stage: OpenTokError.Stage) {
+    let failure = ConnectFailure(error, clock.failed(in: stage, at: MonotonicClock.now()))
+    connectFailure = failure
+    emit(.connectFailed(failure))
   }
 
   private var entering: Task<Result<Void, OpenTokError>, Never>?

@@ -20,6 +20,8 @@ package enum ParticipantEvent: Sendable {
   case recordingStopped(streamID: String, file: String, duration: Double, size: Int64)
   case warning(String)
   case error(OpenTokError)
+  /// An error that ends the stay before it has begun.
+  case connectFailed(ConnectFailure)
   /// Something the user asked for that cannot be done.
   case refused(String)
 }
@@ -80,7 +82,8 @@ extension ParticipantEvent {
         ]
       )
     case .warning(let message): ("warning", ["message": .string(message)])
-    case .error(let error): error.record
+    case .error(let error): error.record(error.stages)
+    case .connectFailed(let failure): failure.error.record(failure.stages)
     case .refused(let message):
       ("error", ["code": 0, "name": "COMMAND_REFUSED", "message": .string(message)])
     }
@@ -88,8 +91,17 @@ extension ParticipantEvent {
 }
 
 extension OpenTokError {
-  fileprivate var record: (String, JSON.Object) {
-    ("error", ["code": .integer(Int64(code)), "name": .string(name), "message": .string(message)])
+  fileprivate func record(_ stages: [StageTime]) -> (String, JSON.Object) {
+    var fields: JSON.Object = [
+      "code": .integer(Int64(code)), "name": .string(name), "message": .string(message),
+    ]
+    if let failed = stages.last {
+      var times: JSON.Object = [:]
+      for time in stages { times[time.stage.rawValue] = .number(time.seconds) }
+      fields["stage"] = .string(failed.stage.rawValue)
+      fields["stages"] = .object(times)
+    }
+    return ("error", fields)
   }
 }
 
@@ -168,7 +180,7 @@ extension SessionEvent {
       ("archiveStopped", ["archiveId": .string(id), "name": .string(name)])
     case .muteForced(let active): ("muteForced", ["active": .bool(active)])
     case .warning(let message): ("warning", ["message": .string(message)])
-    case .error(let error): error.record
+    case .error(let error): error.record(error.stages)
     }
   }
 }

@@ -339,7 +339,8 @@ final class ICETransport {
       let check = RelayCheck(
         url: relay.url, userName: relay.server.username ?? "", credential: relay.server.credential ?? "",
         trust: configuration.relayTrust)
-      _ = MediaThread(name: "turn check") {
+      // Without a thread left, only the reason stays untold.
+      _ = try? MediaThread.start(name: "turn check") {
         guard let reason = check.reason() else { return }
         NetworkActor.perform { [weak self] in
           self?.report(.relayFailed(server: check.url.text, reason: reason))

@@ -37,7 +37,7 @@ final class TLSTunnel: Sendable {
   let port: UInt16
   private let listener: Int32
 
-  /// Nil if this machine has no port left.
+  /// Nil if this machine has no port or no thread left.
   ///
   /// - Parameter isIPv6: whether libnice comes from IPv6 addresses.
   init?(to destination: Destination, isIPv6: Bool) {
@@ -51,20 +51,26 @@ final class TLSTunnel: Sendable {
     self.port = port
     listener = descriptor
     let connections = Count()
-    _ = MediaThread(name: "turns") {
+    let accepting = try? MediaThread.start(name: "turns") {
       while let local = Self.accept(descriptor) {
-        guard connections.value.add(1, ordering: .relaxed).newValue <= Self.maximumConnections else {
-          connections.value.subtract(1, ordering: .relaxed)
-          close(local)
-          continue
-        }
-        _ = MediaThread(name: "turns") {
-          Self.serve(local, destination)
-          close(local)
-          connections.value.subtract(1, ordering: .relaxed)
-        }
+        let isWelcome = connections.value.add(1, ordering: .relaxed).newValue <= Self.maximumConnections
+        let serving =
+          !isWelcome
+          ? nil
+          : try? MediaThread.start(name: "turns") {
+            Self.serve(local, destination)
+            close(local)
+            connections.value.subtract(1, ordering: .relaxed)
+          }
+        guard serving == nil else { continue }
+        connections.value.subtract(1, ordering: .relaxed)
+        close(local)
       }
       close(descriptor)
+    }
+    guard accepting != nil else {
+      close(descriptor)
+      return nil
     }
   }
 

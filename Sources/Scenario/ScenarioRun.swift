@@ -234,7 +234,11 @@ package actor ScenarioRun {
           await participant.untilEntered()
           if await participant.hasEntered { inbox.yield(.entered(index)) }
         }
-        try await participant.run()
+        do {
+          try await participant.run()
+        } catch {
+          throw await participant.connectFailure ?? error as any Error
+        }
         inbox.yield(.ended(index, .success(())))
       } catch {
         inbox.yield(.ended(index, .failure(error)))

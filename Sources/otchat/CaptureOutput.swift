@@ -9,8 +9,9 @@ struct CaptureOutput {
 
   init(_ arguments: Arguments) throws {
     let path = arguments.text("pcap")
-    if path == "-", arguments.text("events") == "-" {
-      throw Failure(.usage, "--pcap and --events cannot both be written to standard output")
+    let others = ["events", "json"].filter { arguments.command.flag(named: $0) != nil }
+    if path == "-", let other = others.first(where: { arguments.text($0) == "-" }) {
+      throw Failure(.usage, "--pcap and --\(other) cannot both be written to standard output")
     }
     // What is said in a call is for those who may read the file's folder, and then only for its owner.
     capture = try path.map { PacketCapture(descriptor: try EventOutput.open($0, mode: 0o600)) }

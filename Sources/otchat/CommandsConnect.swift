@@ -208,10 +208,12 @@ extension Commands {
       "that many participants in one process, called NAME 1, NAME 2, …; without pictures and keys"),
   ]
 
+  static let pcap = Flag(
+    "pcap", .file("FILE"), configurable: false, group: Group.logging,
+    "write RTP and RTCP without encryption, as pcapng for Wireshark; - is standard output")
+
   private static let debugging: [Flag] = [
-    Flag(
-      "pcap", .file("FILE"), configurable: false, group: Group.logging,
-      "write RTP and RTCP without encryption, as pcapng for Wireshark; - is standard output"),
+    pcap,
     Flag(
       "dump-sdp", configurable: false, group: Group.logging,
       "write offers and answers to where diagnostics go, without their passwords"),

@@ -10,7 +10,7 @@ extension Commands {
       CPU and memory are those of this process, with everything that runs in it.
       """
     ],
-    flags: loadFlags + logging,
+    flags: loadFlags + [pcap] + logging,
     examples: [
       Example("otchat load --subscribers 40 --decode none", "forty who count packets of one stream"),
       Example(

@@ -12,7 +12,7 @@ extension Commands {
       """
     ],
     operands: [Operand("SCENARIO", "a scenario file, or the name of one that is built in", required: false)],
-    flags: runFlags + logging,
+    flags: runFlags + [pcap] + logging,
     examples: [
       Example("otchat run smoke", "two participants see and hear each other: exit status 0"),
       Example("otchat run --print smoke > mine.json", "a scenario to begin with"),

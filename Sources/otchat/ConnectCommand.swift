@@ -64,8 +64,7 @@ struct ConnectCommand {
     report.show(isQuiet: arguments.boolean("quiet"), environment: ProcessInfo.processInfo.environment)
     if let junit {
       let seconds = (MonotonicClock.now() - ProcessClock.start).seconds
-      try FileHandle(fileDescriptor: junit, closeOnDealloc: true)
-        .write(contentsOf: Data(report.junit(seconds: seconds).utf8))
+      try EventOutput.write(report.junit(seconds: seconds), to: junit, named: "--junit")
     }
     try await exit.report(result)
     try report.check()
@@ -79,6 +78,9 @@ struct ConnectCommand {
       for file in await source.end() where !arguments.boolean("quiet") { Output.note("archive: \(file)") }
       return outcome
     } catch {
+      if let failure = error as? ConnectFailure {
+        events?.write(ParticipantEvent.connectFailed(failure).json(at: WallClock.microseconds()))
+      }
       return .failure(error)
     }
   }
@@ -105,9 +107,11 @@ struct ConnectCommand {
     var configuration = options.session
     configuration.start = ProcessClock.start
     let snapshot = options.snapshot
+    var wishes = options.participant
+    wishes.credentialsTime = source.time
     let participant = Participant(
       credentials: source.credentials, configuration: configuration, publisher: options.publisher,
-      options: options.participant, renew: source.renew,
+      options: wishes, renew: source.renew,
       renderers: { streamID in
         let place = console.renderer(for: streamID)
         // Of our own picture there is none to be received.
@@ -149,7 +153,7 @@ struct ConnectCommand {
       taking?.cancel()
       outcome = await taking?.value ?? .success(())
     } catch {
-      outcome = .failure(error)
+      outcome = .failure(await participant.connectFailure ?? error)
     }
     await exit.keep(await participant.expectationResults)
     return outcome

@@ -19,7 +19,6 @@ struct ConnectManyCommand {
   }
 
   func run() async throws {
-    _ = try LogOutput(arguments)
     let environment = ProcessInfo.processInfo.environment
     let expectations = try ConnectOptions(arguments, environment: environment).participant.expectations
     let name = arguments.text("name") ?? ConnectOptions.defaultName(environment)
@@ -36,6 +35,7 @@ struct ConnectManyCommand {
     let played = await player.play(archives) { [arguments, capture] member, _, observer in
       var options = try ConnectOptions(arguments, environment: environment, name: member.name)
       options.participant.expectations = []
+      options.participant.credentialsTime = source.time
       options.session.start = ProcessClock.start
       options.session.capture = capture.capture
       return Participant(

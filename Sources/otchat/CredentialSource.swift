@@ -21,6 +21,8 @@ struct CredentialSource {
   var renew: Participant.Renewal?
   /// The server's archives, where there is a server to ask.
   var archives: ArchiveService?
+  /// What asking for the credentials took; nil: nobody was asked.
+  var time: Duration?
   /// What was strange about how it was started.
   var warning: String?
 
@@ -61,14 +63,21 @@ struct CredentialSource {
       credentials.apiURL = apiURL ?? credentials.apiURL
       return credentials
     }
-    let credentials = try await telling(unless: arguments.boolean("quiet"), server) { try await renew() }
+    let began = MonotonicClock.now()
+    let credentials: Credentials
+    do {
+      credentials = try await telling(unless: arguments.boolean("quiet"), server) { try await renew() }
+    } catch let error as OpenTokError {
+      throw ConnectFailure(error, [.init(.credentials, MonotonicClock.now() - began)])
+    }
+    let time = MonotonicClock.now() - began
     let archives = ArchiveService(server: server, room: room, trust: trust, timeout: timeout)
     // An otchat server's page is where its API is.
     guard let endpoint = Credentials.endpoint(of: server, room: arguments.text("room")),
       credentials.apiURL.flatMap({ ServerURL($0) })?.origin == endpoint.origin
     else {
       return CredentialSource(
-        credentials: credentials, page: nil, embedded: embedded, renew: renew, archives: archives)
+        credentials: credentials, page: nil, embedded: embedded, renew: renew, archives: archives, time: time)
     }
     var page = endpoint
     (page.path, page.query) = ("/", nil)
@@ -78,7 +87,7 @@ struct CredentialSource {
     if needsKey { page = page.appendingQuery("accessKey", "KEY") }
     return CredentialSource(
       credentials: credentials, page: page.text, pageNeedsKey: needsKey, embedded: embedded, renew: renew,
-      archives: archives)
+      archives: archives, time: time)
   }
 
   /// Says who is waited for when it takes long.

@@ -55,8 +55,8 @@ struct DeviceTest {
     if let sink = try AudioSinkSpecification.automatic.makeSink(notice: notice) {
       tone = TonePlayer(sink: sink)
     }
-    pipeline.start()
-    engine.start()
+    try pipeline.start()
+    try engine.start()
     defer {
       tone?.stop()
       engine.stop()

@@ -29,7 +29,8 @@ final class EventText: Sendable {
     case .stats(let statistics): line(statistics.session)
     case .recordingStarted(let id, let file): "recording \(name(ofStream: id)) to \(file)"
     case .recordingStopped(_, let file, let duration, let size): Self.recorded(file, duration, size)
-    case .connecting, .expectation: nil
+    // What ends a command is told at its end.
+    case .connecting, .connectFailed, .expectation: nil
     }
   }
 

@@ -1,7 +1,9 @@
 import CommandLineKit
+import Glibc
 import MediaIO
 import OTKit
 import OpenTokProtocol
+import Participant
 import SessionServer
 
 /// What ends a command: one line that says what and where, perhaps one that says what to do, and the exit code.
@@ -16,9 +18,19 @@ struct Failure: Error {
     self.hint = hint
   }
 
+  /// - Parameters:
+  ///   - number: an errno.
+  ///   - output: what could not be written.
+  init(lost number: Int32, of output: String) {
+    self.init(.cannotWrite, "cannot write \(output): \(String(cString: strerror(number)))")
+  }
+
   init(_ error: any Error) {
     switch error {
     case let failure as Failure: self = failure
+    case let failure as ConnectFailure:
+      let inner = Failure(failure.error)
+      self.init(inner.code, "\(inner.message), \(failure.place)", hint: inner.hint)
     case let usage as UsageError:
       self.init(usage.isConfiguration ? .badConfiguration : .usage, usage.message, hint: usage.hint)
     case let error as OpenTokError:

@@ -17,13 +17,14 @@ struct FlowRates {
     let session = statistics.session
     var counters: [String: Counters] = [:]
     var result = CallStatistics()
+    // Size and rate are of the first stream; what goes over the line, and how it fares there, of all.
     if let publisher = session.publishers.first {
-      let sent = Counters(
-        bytes: (publisher.video["bytesSent"] ?? 0) + (publisher.audio["bytesSent"] ?? 0), packets: 0, lost: 0)
+      let media = session.publishers.flatMap { [$0.video, $0.audio] }
+      let sent = Counters(bytes: media.compactMap { $0["bytesSent"] }.reduce(0, +), packets: 0, lost: 0)
       counters["sent"] = sent
       result.sent = flow(publisher.video, publisher.audio, sent, last("sent"), now)
-      result.sent.packetLoss = publisher.video["fractionLost"]
-      result.sent.roundTripTime = publisher.video["roundTripTime"].map { .seconds($0) }
+      result.sent.packetLoss = media.compactMap { $0["fractionLost"] }.max()
+      result.sent.roundTripTime = media.compactMap { $0["roundTripTime"] }.max().map { .seconds($0) }
     }
     for subscriber in session.subscribers {
       let received = Counters(

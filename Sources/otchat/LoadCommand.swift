@@ -22,6 +22,7 @@ struct LoadCommand {
     let names = Set(scenario.members.dropFirst(publishers).map(\.name))
     let meter = LoadMeter(scenario, subscribers: names)
     let json = try arguments.text("json").map { try EventOutput.open($0) }
+    let capture = try CaptureOutput(arguments)
     let credentials = try await ScenarioCredentials(arguments)
     let isTold = !arguments.boolean("quiet")
     let player = try ScenarioPlayer(scenario, arguments) { meter.take($0, $1, $2) }
@@ -38,19 +39,26 @@ struct LoadCommand {
       var options = try ConnectOptions(member.flags, environment: [:])
       options.session.trust = trust
       options.session.start = MonotonicClock.now()
+      options.session.capture = capture.capture
       options.participant.decodes = decoding.contains(member.name)
-      let given = try await credentials.get(member.role, timeout: ConnectOptions.timeout(member.flags))
+      let (given, time) = try await credentials.get(
+        member.role, timeout: ConnectOptions.timeout(member.flags))
+      options.participant.credentialsTime = time
       return Participant(
         credentials: given, configuration: options.session, publisher: options.publisher,
         options: options.participant, renderers: { _ in nil }, observer: observer)
     }
     telling.cancel()
     await credentials.embedded?.stop()
+    capture.close()
     let report = meter.report
-    if arguments.text("json") != "-" { Output.write(report.table) }
+    if arguments.text("pcap") == "-" {
+      Output.line(report.table)
+    } else if arguments.text("json") != "-" {
+      Output.write(report.table)
+    }
     if let json {
-      try FileHandle(fileDescriptor: json, closeOnDealloc: json != STDOUT_FILENO)
-        .write(contentsOf: Data((report.json.text + "\n").utf8))
+      try EventOutput.write(report.json.text + "\n", to: json, named: "--json")
     }
     if let signal = played.signal { exit(128 + signal) }
     try ScenarioPlayer.check(played.result)

@@ -33,16 +33,19 @@ struct RunCommand {
     }
     let scenario = try Self.read(name)
     let credentials = try await ScenarioCredentials(arguments)
+    let capture = try CaptureOutput(arguments)
     let player = try ScenarioPlayer(scenario, arguments)
     let trust = ConnectOptions.trust(arguments)
     let archives = credentials.archives()
     let played = await player.play(archives) { member, link, observer in
-      let options = try ConnectOptions(member.flags, environment: [:])
+      var options = try ConnectOptions(member.flags, environment: [:])
       var session = options.session
       session.trust = trust
       session.link = link
-      let given = try await credentials.get(
+      session.capture = capture.capture
+      let (given, time) = try await credentials.get(
         member.role, timeout: ConnectOptions.timeout(member.flags))
+      options.participant.credentialsTime = time
       archives.enter(given)
       session.start = MonotonicClock.now()
       return Participant(
@@ -50,6 +53,7 @@ struct RunCommand {
         options: options.participant, renderers: { _ in nil }, observer: observer)
     }
     await credentials.embedded?.stop()
+    capture.close()
     try player.finish(played)
   }
 

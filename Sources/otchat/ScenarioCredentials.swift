@@ -40,8 +40,18 @@ struct ScenarioCredentials {
     ArchiveControl(ArchiveService(server: url, room: nil, trust: trust, timeout: .seconds(10)))
   }
 
-  /// Fresh ones.
-  func get(_ role: Role, timeout: Duration) async throws -> Credentials {
+  /// Fresh ones, and what asking for them took.
+  func get(_ role: Role, timeout: Duration) async throws -> (Credentials, time: Duration) {
+    let began = MonotonicClock.now()
+    do {
+      let credentials = try await ask(role, timeout)
+      return (credentials, MonotonicClock.now() - began)
+    } catch let error as OpenTokError {
+      throw ConnectFailure(error, [.init(.credentials, MonotonicClock.now() - began)])
+    }
+  }
+
+  private func ask(_ role: Role, _ timeout: Duration) async throws -> Credentials {
     guard embedded == nil, role != .publisher, let endpoint = Credentials.endpoint(of: url, room: room) else {
       var credentials = try await Credentials.fetch(from: url, room: room, trust: trust, timeout: timeout)
       if let embedded,

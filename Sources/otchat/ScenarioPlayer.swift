@@ -89,11 +89,12 @@ struct ScenarioPlayer {
     report.conclude(outcome.result)
     if let junit {
       let seconds = (MonotonicClock.now() - ProcessClock.start).seconds
-      try FileHandle(fileDescriptor: junit, closeOnDealloc: true)
-        .write(contentsOf: Data(report.junit(outcome.result, seconds: seconds).utf8))
+      try EventOutput.write(report.junit(outcome.result, seconds: seconds), to: junit, named: "--junit")
     }
     if let signal = outcome.signal { exit(128 + signal) }
     try Self.check(outcome.result)
+    // A reader that has read enough is no fault.
+    if let number = events?.loss, number != EPIPE { throw Failure(lost: number, of: "events") }
   }
 
   private static func record(_ event: ParticipantEvent, of member: String?) -> JSON {

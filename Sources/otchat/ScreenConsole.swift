@@ -74,7 +74,7 @@ final class ScreenConsole: CallConsole {
       display.send(.picturesPaused(text.pausedStreams, ofOwn: text.unseeingSubscribers))
     case .recordingStopped: recorded.withLock { $0.append(line ?? "") }
     case .recordingStarted, .warning, .refused, .error: break
-    case .expectation: break  // told when the terminal is given back
+    case .expectation, .connectFailed: break  // told when the terminal is given back
     }
   }
 

@@ -41,7 +41,7 @@ import Testing
 
   @Test func aZIPIsMadeOfTheFilesThatAreThere() async throws {
     let path = directory + "/s1.webm"
-    let recorder = StreamRecorder(.init(path: path, hasAudio: true, hasVideo: false)) { _ in }
+    let recorder = try StreamRecorder(.init(path: path, hasAudio: true, hasVideo: false)) { _ in }
     try sound(recorder, seconds: 3)
     let copy = directory + "/copy"
     // Before it ends, as it is when the process dies.
@@ -77,7 +77,7 @@ import Testing
 
   @Test func anMP4IsMadeOfItsFragments() async throws {
     let isOver = Lock(false)
-    let composer = Composer(
+    let composer = try Composer(
       .init(path: directory + "/recording.mp4", size: VideoSize(width: 320, height: 240))
     ) {
       Issue.record("\($0)")

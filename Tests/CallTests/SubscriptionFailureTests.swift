@@ -92,10 +92,11 @@ extension CallTests {
       let error = try await participant.waitFor("an error") { event in
         if case .error(let error) = event { error } else { nil }
       }
-      guard case .subscriberFailed(stage, from: "ghost", _) = error else {
+      guard case .subscriberFailed(stage, from: "ghost", _, let stages) = error else {
         Issue.record("\(error)")
         return
       }
+      #expect(stages.map(\.stage) == [stage] && error.message.hasSuffix("]"))
       #expect(error.code == 1554)
       try await participant.waitFor("the end") { event in
         if case .subscriberDestroyed(stream.id, .networkDisconnected) = event { true } else { nil }

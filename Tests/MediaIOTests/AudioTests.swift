@@ -223,7 +223,7 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
   @Test func aSourceBeginsAtOnceWhereNobodyListens() async throws {
     let frames = Collector<EncodedAudioFrame>()
     let engine = AudioEngine(source: nil, sink: nil, output: { frames.add($0) })
-    engine.start()
+    try engine.start()
     let set = MonotonicClock.now()
     engine.setSource(ToneSource(hertz: 500))
     try await eventually("sound") { frames.all.count >= 3 }
@@ -320,7 +320,7 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
       })
     let added = engine.addReceiver()
     receiver.withLock { $0 = added }
-    engine.start()
+    try engine.start()
     try await eventually("700 Hz is heard") { abs((added.toneHz ?? 0) - 700) < 3 }
     engine.setSource(try AudioSourceSpecification.tone(hertz: 1_200).makeSource())
     try await eventually("1200 Hz is heard") { abs((added.toneHz ?? 0) - 1_200) < 3 }
@@ -355,7 +355,7 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
     }
     let frames = Collector<EncodedAudioFrame>()
     let engine = AudioEngine(source: Stalling(), sink: nil, output: { frames.add($0) })
-    engine.start()
+    try engine.start()
     try await eventually("it goes on after the stall") {
       engine.statistics.skippedTicks > 0 && frames.all.count > 20
     }
@@ -382,7 +382,7 @@ func share(of frequency: Double, in samples: ArraySlice<Int16>) -> Double {
     let errors = Collector<SourceError>()
     let engine = AudioEngine(
       source: Broken(), sink: nil, failed: { errors.add($0) }, output: { frames.add($0) })
-    engine.start()
+    try engine.start()
     try await eventually("silence") { frames.all.count >= 5 }
     engine.stop()
     #expect(errors.all == [.fileMissing(path: "x")])

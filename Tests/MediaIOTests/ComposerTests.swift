@@ -53,7 +53,7 @@ import Testing
     seconds: Double, size: VideoSize = Self.size, _ prepare: (Composer) throws -> Void
   ) async throws -> Composer.Result {
     let result = Lock<Composer.Result?>(nil)
-    let composer = Composer(.init(path: path, size: size)) {
+    let composer = try Composer(.init(path: path, size: size)) {
       Issue.record("\($0)")
     } ended: { value in
       result.withLock { $0 = value }

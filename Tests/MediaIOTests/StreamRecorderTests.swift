@@ -75,7 +75,7 @@ import Testing
   ) async throws -> StreamRecorder.Summary {
     let summary = Lock<StreamRecorder.Summary?>(nil)
     let failures = Lock<[SourceError]>([])
-    let recorder = StreamRecorder(
+    let recorder = try StreamRecorder(
       .init(path: directory + "/" + name, hasAudio: true, hasVideo: hasVideo)
     ) { event in
       if case .finished(let value) = event { summary.withLock { $0 = value } }
@@ -143,7 +143,7 @@ import Testing
 
   @Test func whatAKilledProcessLeavesCanBePlayed() async throws {
     let path = directory + "/d.webm"
-    let recorder = StreamRecorder(.init(path: path, hasAudio: true, hasVideo: true)) { _ in }
+    let recorder = try StreamRecorder(.init(path: path, hasAudio: true, hasVideo: true)) { _ in }
     defer { recorder.mediaEnded() }
     feed(recorder, try pictures([testSize], seconds: 2), try sound(seconds: 2))
     // Everything is due since long; it is written at once, and flushed within half a second.
@@ -158,7 +158,7 @@ import Testing
   @Test func aFileThatCannotBeMadeIsToldOnce() async throws {
     let failures = Lock<[SourceError]>([])
     let isFinished = Lock(false)
-    let recorder = StreamRecorder(
+    let recorder = try StreamRecorder(
       .init(path: directory + "/missing/e.webm", hasAudio: true, hasVideo: false)
     ) { event in
       if case .failed(let error) = event { failures.withLock { $0.append(error) } }
@@ -180,7 +180,7 @@ import Testing
     let path = "/proc/self/mem"
     let failures = Lock<[SourceError]>([])
     let isFinished = Lock(false)
-    let recorder = StreamRecorder(.init(path: path, hasAudio: true, hasVideo: true)) { event in
+    let recorder = try StreamRecorder(.init(path: path, hasAudio: true, hasVideo: true)) { event in
       if case .failed(let error) = event { failures.withLock { $0.append(error) } }
       if case .finished = event { isFinished.withLock { $0 = true } }
     }

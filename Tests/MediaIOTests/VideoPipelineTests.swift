@@ -31,7 +31,7 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
 @Suite struct VideoPipelineTests {
   @Test func publishedPicturesAreSeenAndMeasured() async throws {
     let seen = LastPicture()
-    let subscriber = VideoSubscribePipeline(renderer: seen, keyFrameNeeded: {})
+    let subscriber = try VideoSubscribePipeline(renderer: seen, keyFrameNeeded: {})
     let source = try #require(
       try VideoSourceSpecification.test.makeSource(size: testSize, frameRate: 30, stream: 7))
     let timestamp = Lock<Int64>(0)
@@ -49,7 +49,7 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
             renderTime: now + .milliseconds(5)))
       })
     let started = MonotonicClock.now()
-    publisher.start()
+    try publisher.start()
     try await eventually("30 pictures shown") { seen.frames.all.count >= 30 }
     publisher.stop()
     subscriber.stop()
@@ -72,7 +72,7 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     let pipeline = try makePipeline(.test, into: frames)
     pipeline.setLocalRenderer(own)
     pipeline.setWatched(false)
-    pipeline.start()
+    try pipeline.start()
     try await eventually("the self-view") { own.frames.all.count >= 10 }
     #expect(frames.all.isEmpty)
     #expect(pipeline.statistics.totalEncodeTime == 0)
@@ -93,7 +93,7 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
   @Test func swappingTheSourceCostsOneKeyFrame() async throws {
     let frames = Collector<EncodedVideoFrame>()
     let pipeline = try makePipeline(.test, into: frames)
-    pipeline.start()
+    try pipeline.start()
     try await eventually("ten pictures") { frames.all.count >= 10 }
     let before = frames.all.count
     pipeline.setSource(
@@ -117,7 +117,7 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     let view = LastPicture()
     let pipeline = try makePipeline(.test, into: frames)
     pipeline.setLocalRenderer(view)
-    pipeline.start()
+    try pipeline.start()
     try await eventually("five pictures") { frames.all.count >= 5 }
     pipeline.setEnabled(false)
     try await eventually("a black picture") {
@@ -149,7 +149,7 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
   @Test func keyFramesAndBitrateFollowRequests() async throws {
     let frames = Collector<EncodedVideoFrame>()
     let pipeline = try makePipeline(.noise, into: frames)
-    pipeline.start()
+    try pipeline.start()
     try await eventually("five pictures") { frames.all.count >= 5 }
     pipeline.requestKeyFrame()
     try await eventually("a second key frame") {
@@ -192,7 +192,7 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     let source = try #require(try VideoSourceSpecification.test.makeSource(size: testSize, frameRate: 2))
     let pipeline = VideoPublishPipeline(
       source: source, size: testSize, frameRate: 2, maximumBitrate: 500_000, output: { frames.add($0) })
-    pipeline.start()
+    try pipeline.start()
     try await eventually("the first picture") { !frames.all.isEmpty }
     for _ in 0..<3 {
       let (fastest, _) = try await fastestKeyFrame(of: pipeline, frames)
@@ -232,7 +232,7 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     let pipeline = VideoPublishPipeline(
       source: Broken(), size: testSize, frameRate: 30, maximumBitrate: 500_000, event: { events.add($0) },
       output: { frames.add($0) })
-    pipeline.start()
+    try pipeline.start()
     try await eventually("a black picture") { !frames.all.isEmpty }
     #expect(events.all == [.failed(name: "broken", message: "x: no such file")])
     pipeline.setSource(

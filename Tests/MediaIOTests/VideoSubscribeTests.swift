@@ -32,7 +32,7 @@ import Testing
       func render(_ frame: VideoFrame) { late.add((MonotonicClock.now() - frame.time).milliseconds) }
     }
     let times = Times()
-    let pipeline = VideoSubscribePipeline(renderer: times, keyFrameNeeded: {})
+    let pipeline = try VideoSubscribePipeline(renderer: times, keyFrameNeeded: {})
     let start = MonotonicClock.now()
     for (index, frame) in try encoded(10).enumerated() {
       pipeline.push(received(frame, due: start + .milliseconds(200 + 20 * index)))
@@ -50,7 +50,7 @@ import Testing
 
   @Test func whatIsNotDecodedIsCounted() throws {
     let starts = Collector<Int>()
-    let pipeline = VideoSubscribePipeline(
+    let pipeline = try VideoSubscribePipeline(
       renderer: nil, decodes: false, keyFrameNeeded: {}, started: { starts.add(1) })
     // No key frame is needed, and nothing waits.
     for frame in try encoded(9).dropFirst() { pipeline.push(received(frame, due: MonotonicClock.now())) }
@@ -75,7 +75,7 @@ import Testing
 
   @Test func lateOnesAreDecodedButOnlyTheNewestShown() async throws {
     let barrier = Barrier()
-    let pipeline = VideoSubscribePipeline(renderer: barrier, keyFrameNeeded: {})
+    let pipeline = try VideoSubscribePipeline(renderer: barrier, keyFrameNeeded: {})
     let frames = try encoded(19)
     let now = MonotonicClock.now()
     pipeline.push(received(frames[0], due: now))
@@ -94,7 +94,7 @@ import Testing
 
   @Test func damageAsksForAKeyFrameOnce() async throws {
     let asked = Lock(0)
-    let pipeline = VideoSubscribePipeline(renderer: nil, keyFrameNeeded: { asked.withLock { $0 += 1 } })
+    let pipeline = try VideoSubscribePipeline(renderer: nil, keyFrameNeeded: { asked.withLock { $0 += 1 } })
     let frames = try encoded(12, keyFrames: [8])
     let now = MonotonicClock.now()
     for (index, frame) in frames.enumerated() {
@@ -114,7 +114,7 @@ import Testing
   @Test func tooMuchAsksForAKeyFrameAndWaitsForIt() async throws {
     let asked = Lock(0)
     let barrier = Barrier()
-    let pipeline = VideoSubscribePipeline(
+    let pipeline = try VideoSubscribePipeline(
       renderer: barrier, keyFrameNeeded: { asked.withLock { $0 += 1 } })
     let frames = try encoded(130, keyFrames: [120])
     let now = MonotonicClock.now()
@@ -144,7 +144,7 @@ import Testing
     let picture = try encoded(1)[0]
     var fastest = Duration.seconds(60)
     for _ in 0..<20 where fastest > .milliseconds(900) {
-      let pipeline = VideoSubscribePipeline(renderer: nil, keyFrameNeeded: {})
+      let pipeline = try VideoSubscribePipeline(renderer: nil, keyFrameNeeded: {})
       pipeline.push(received(picture, due: MonotonicClock.now() + .seconds(60)))
       try await eventually("it is decoded") { pipeline.statistics.framesDecoded == 1 }
       let begin = MonotonicClock.now()

@@ -12,22 +12,23 @@ import Testing
     return SessionID(apiKey: "100", creationTime: 0, using: &generator).text
   }
 
-  private static func token(_ sessionID: String) -> String {
-    let now = WallClock.microseconds() / 1_000_000
+  /// - Parameter age: in seconds; it is good for 60.
+  private static func token(_ sessionID: String, age: Int64 = 0) -> String {
+    let now = WallClock.microseconds() / 1_000_000 - age
     return Token(
       apiKey: "100", sessionID: sessionID, createTime: now, expireTime: now + 60, nonce: "1"
     ).signed(secret: "s")
   }
 
   private func problem(
-    api: String, timeout: Duration = .seconds(20), relayOnly: Bool = false,
+    api: String, timeout: Duration = .seconds(20), relayOnly: Bool = false, tokenAge: Int64 = 0,
     _ sessionID: String = Self.sessionID()
   ) async -> OpenTokError? {
     let session = Session(
       apiKey: "100", sessionID: sessionID,
       configuration: .init(apiURL: api, timeout: timeout, relayOnly: relayOnly))
     do throws(OpenTokError) {
-      try await session.connect(token: Self.token(sessionID))
+      try await session.connect(token: Self.token(sessionID, age: tokenAge))
       return nil
     } catch {
       // A session that failed has no events and cannot be connected again.
@@ -60,6 +61,16 @@ import Testing
     #expect(request.contains("X-OPENTOK-AUTH: T1=="))
     #expect(request.hasPrefix("GET /session/1_"))
     #expect(request.contains("?extended=true HTTP/1.1"))
+  }
+
+  @Test func aTokenThatIsOverIsSeenWithoutAsking() async throws {
+    let server = try LocalServer(body: "{}")
+    defer { server.stop() }
+    guard case .tokenExpired = await problem(api: server.url, tokenAge: 500) else {
+      Issue.record("another error")
+      return
+    }
+    #expect(server.requests.isEmpty)
   }
 
   @Test func sessionInfoMakesNoSense() async throws {

@@ -14,7 +14,7 @@ import Testing
     let offer = try publisher.offer(audio: true, video: false, streamID: "s")
     let answers = Lock(0)
     let errors = Lock<[PeerError]>([])
-    let video = VideoSubscribePipeline(renderer: nil) {}
+    let video = try VideoSubscribePipeline(renderer: nil) {}
     let peer = SubscriberPeer(
       streamID: "s", configuration: configuration, video: video, audio: AudioReceiver(offset: nil),
       wantsVideo: false

@@ -45,6 +45,18 @@ import Testing
   private let audio = ["subscriber", "audio", "audioLevel"]
   private let video = ["subscriber", "video", "framesPerSecond"]
 
+  @Test func whatOnlyATestPatternHas() {
+    var observation = entered()
+    observation.received(.session(.streamCreated(stream())))
+    observation.sampled(statistics(packets: 1), at: start)
+    for metric in ["psnr", "endToEndLatency"] {
+      #expect(
+        observation.cause(of: ["subscriber", "video", metric], at: start)
+          == "the picture of 'Page' is no test pattern, or too damaged to be read")
+    }
+    #expect(observation.cause(of: video, at: start) == nil)
+  }
+
   @Test func whyNothingIsThere() {
     var observation = CallObservation()
     #expect(observation.cause(of: video, at: start) == nil, "not even entered")

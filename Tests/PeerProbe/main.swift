@@ -65,7 +65,7 @@ private final class Probe {
     switch type {
     case "offer":
       let answer = try connection.answer(toOffer: message["sdp"]?.stringValue ?? "")
-      if subscribe == nil { receive() }
+      if subscribe == nil { try receive() }
       say(["type": "answer", "sdp": .string(answer)])
     case "answer": try connection.setAnswer(message["sdp"]?.stringValue ?? "")
     case "candidate":
@@ -79,14 +79,14 @@ private final class Probe {
     return true
   }
 
-  private func receive() {
+  private func receive() throws {
     guard let connection else { return }
-    subscribe = VideoSubscribePipeline(renderer: nil) {
+    subscribe = try VideoSubscribePipeline(renderer: nil) {
       NetworkActor.perform { connection.requestKeyFrame() }
     }
     let engine = AudioEngine(source: nil, sink: nil) { _ in }
     receiver = engine.addReceiver()
-    engine.start()
+    try engine.start()
     self.engine = engine
   }
 
@@ -100,8 +100,12 @@ private final class Probe {
     case .connected(let description):
       association = description
       connected = MonotonicClock.now()
-      publish?.start()
-      if publish != nil { engine?.start() }
+      do {
+        try publish?.start()
+        if publish != nil { try engine?.start() }
+      } catch {
+        failure = .library(error.message)
+      }
     case .failed(let error): failure = error
     case .keyFrameRequested: publish?.requestKeyFrame()
     case .targetBitrate(let bitsPerSecond): publish?.setEncodings([VideoEncoding(bitrate: bitsPerSecond)])

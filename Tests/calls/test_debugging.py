@@ -8,7 +8,7 @@ import time
 import pcapng
 import pytest
 
-from otchat import Otchat
+from otchat import LIMIT, Otchat
 
 
 def join(binary, server, *arguments):
@@ -88,8 +88,23 @@ def test_descriptions_and_messages_are_written_without_secrets(binary, server, c
         assert not re.search(r"ice-pwd:[\w+/]{8}", words)
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (("--pcap", "/nowhere/x"), "cannot write /nowhere/x"), (("--pcap", "-", "--events", "-"), "cannot both be written")])
-def test_a_capture_that_cannot_be_written_is_told_at_once(binary, home, arguments, words):
-    done = subprocess.run([binary, "connect", *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+@pytest.mark.parametrize("command", [
+    ("run", "smoke"), ("load", "--subscribers", "1", "--resolution", "320x240", "--hold", "1")])
+def test_a_capture_of_all_participants_has_both_ends(binary, home, command):
+    done = subprocess.run([binary, *command, "--pcap", "-"], capture_output=True, timeout=5 * LIMIT, stdin=subprocess.DEVNULL)
+    assert done.returncode == 0, done.stderr.decode()
+    (home / "call.pcapng").write_bytes(done.stdout)
+    packets, (count, dropped) = pcapng.read("call.pcapng")
+    assert count == len(packets) + dropped
+    # what one sends arrives at another, byte for byte
+    sent, received = ([p.data for p in packets if p.kind == "rtp" and p.inbound is inbound] for inbound in (False, True))
+    assert received and len(set(received) & set(sent)) >= 0.9 * len(set(received))
+
+
+@pytest.mark.parametrize("command, arguments, words", [
+    ("connect", ("--pcap", "/nowhere/x"), "cannot write /nowhere/x"),
+    ("connect", ("--pcap", "-", "--events", "-"), "--pcap and --events cannot both be written"),
+    ("load", ("--pcap", "-", "--json", "-"), "--pcap and --json cannot both be written")])
+def test_a_capture_that_cannot_be_written_is_told_at_once(binary, home, command, arguments, words):
+    done = subprocess.run([binary, command, *arguments], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
     assert done.returncode in (64, 73) and words in done.stderr, done.stderr

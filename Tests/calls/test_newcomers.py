@@ -199,6 +199,46 @@ def test_what_is_lost_on_a_full_disk_is_no_success(binary, home):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("stage, arguments", [
+    ("credentials", ["--server", "http://127.0.0.1:1"]), ("signalling", ["--api-url", "http://127.0.0.1:1"])])
+def test_who_cannot_connect_hears_in_which_stage_and_after_how_long(binary, server, home, stage, arguments):
+    if stage == "signalling":
+        arguments += ["--server", server.url]
+    for command in (("connect",), ("run", "smoke"))[:2 if stage == "credentials" else 1]:
+        done = subprocess.run([binary, *command, *arguments, "--events", "events"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=LIMIT)
+        assert done.returncode == 69
+        before = r"credentials [\d.]+ m?s, " if stage == "signalling" else ""
+        assert re.search(rf"refused \(1006 OT_CONNECT_FAILED\), in {stage}: {before}{stage} [\d.]+ m?s$", done.stderr, re.M)
+        if command == ("connect",):
+            [error] = [e for e in map(json.loads, open("events")) if e["event"] == "error"]
+            assert (error["code"], error["name"], error["stage"]) == (1006, "OT_CONNECT_FAILED", stage)
+            assert list(error["stages"]) == (["credentials", "signalling"] if before else ["credentials"])
+            assert all(0 <= seconds < LIMIT for seconds in error["stages"].values())
+
+
+def test_a_server_nobody_hears_of_ends_at_once(binary, home):
+    """Whoever waits for its line would wait for ever."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    for arguments, words in (((), "to standard output"), (("--events", "-"), "events")):
+        with open("/dev/full", "w") as full:
+            for output, reason in ((full, "No space left on device"), (writing, "Broken pipe")):
+                done = subprocess.run([binary, "serve", "--port", "0", "--pid-file", "pid", *arguments], stdout=output,
+                                      stderr=subprocess.PIPE, text=True, timeout=LIMIT)
+                assert done.returncode == 73 and done.stderr == f"otchat: error: cannot write {words}: {reason}\n"
+                assert not os.path.exists("pid")
+    os.close(writing)
+
+
+def test_a_log_that_cannot_be_written_is_told_at_once(binary, home):
+    for command in ("serve --port 0", "connect --server http://127.0.0.1:1", "run smoke", "load", "doctor"):
+        done = subprocess.run([binary, *command.split(), "--log-file", "/dev/full"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=LIMIT)
+        assert done.returncode == 73, command
+        assert done.stderr == "otchat: error: cannot write /dev/full: No space left on device\n", command
+
+
 def test_what_is_said_to_closed_descriptors_goes_nowhere(server, binary, home):
     line = (f"exec {binary} connect --server {server.url} --no-publish --audio-sink null "
             "--events events <&- >&- 2>&-")

@@ -52,10 +52,10 @@ package final class Composer: Sendable {
   package init(
     _ configuration: Configuration, failed: @escaping @Sendable (SourceError) -> Void,
     ended: @escaping @Sendable (Result) -> Void
-  ) {
+  ) throws(ThreadError) {
     self.configuration = configuration
     start = MonotonicClock.now()
-    _ = MediaThread(name: "composer") { [self] in
+    _ = try MediaThread.start(name: "composer") { [self] in
       var loop = CompositionLoop(self)
       ended(loop.run(failed))
     }

@@ -62,9 +62,11 @@ package final class StreamRecorder: EncodedMediaSink {
   /// Starts at once.
   ///
   /// - Parameter observer: called on the recorder's thread.
-  package init(_ configuration: Configuration, observer: @escaping @Sendable (Event) -> Void) {
+  package init(_ configuration: Configuration, observer: @escaping @Sendable (Event) -> Void)
+    throws(ThreadError)
+  {
     self.configuration = configuration
-    _ = MediaThread(name: "recorder") { [self] in
+    _ = try MediaThread.start(name: "recorder") { [self] in
       var loop = RecordingLoop(self, observer)
       loop.run()
     }
