@@ -1,7 +1,7 @@
 import Codecs
 import Glibc
 
-/// A colour in YUV (BT.601, limited range).
+/// A colour in YUV; BT.601 in limited range, unless another conversion made it.
 struct Colour: Equatable {
   var y: UInt8
   var u: UInt8
@@ -14,9 +14,7 @@ struct Colour: Equatable {
   }
 
   init(red: Double, green: Double, blue: Double) {
-    y = UInt8((16 + 65.481 * red + 128.553 * green + 24.966 * blue).rounded())
-    u = UInt8((128 - 37.797 * red - 74.203 * green + 112 * blue).rounded())
-    v = UInt8((128 + 112 * red - 93.786 * green - 18.214 * blue).rounded())
+    self = ColourConversion.standard.colour(red: red, green: green, blue: blue)
   }
 
   static let black = Colour(y: 16, u: 128, v: 128)

@@ -13,13 +13,25 @@ package struct PatternQuality: Equatable, Sendable {
   private static let block = 8
   private static let best = 100.0
 
-  /// Draws the picture once more, by what its strip says, in the size in which it was received.
+  /// Draws the picture once more, by what its strip says, in the size and with the conversion of colours in which
+  /// it was received: browsers have their own, and tell nobody.
   /// - Returns: nil if it is another picture with a strip, or too small.
   package init?(of picture: some I420Picture, _ strip: TestPatternStrip) {
     guard strip.isOurDrawing else { return nil }
-    let original = TestPattern(size: picture.size, stream: strip.stream)
+    let original = TestPattern(size: picture.size, stream: strip.stream, Self.conversion(of: picture))
       .draw(number: strip.frameNumber, wallTime: strip.sendTime, time: .zero)
     self.init(of: picture, original, without: TestPattern.clock(picture.size))
+  }
+
+  /// The nearest, by two of the bars.
+  static func conversion(of picture: some I420Picture) -> ColourConversion {
+    let seen = TestPattern.barLuma(picture)
+    func distance(_ conversion: ColourConversion) -> Double {
+      let palette = TestPattern.Palette(conversion)
+      let (white, green) = (seen.white - Double(palette.bar(0).y), seen.green - Double(palette.bar(3).y))
+      return white * white + green * green
+    }
+    return ColourConversion.allCases.min { distance($0) < distance($1) } ?? .standard
   }
 
   /// - Parameter hidden: a part that is not looked at, nor are blocks that it touches.

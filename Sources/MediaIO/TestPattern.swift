@@ -11,6 +11,7 @@ package final class TestPattern {
   /// Goes into the strip.
   package let stream: UInt16
 
+  private let palette: Palette
   private let background: VideoFrame
   private let pool = VideoFramePool()
   private var second: Int64 = -1
@@ -19,16 +20,16 @@ package final class TestPattern {
   /// For how long the field is white, in microseconds.
   static let flashDuration: Int64 = 100_000
 
-  private static let ballColour = Colour(red: 1, green: 0.55, blue: 0.1)
-  private static let glowColour = Colour(red: 0.62, green: 0.28, blue: 0.2)
-  private static let barColour = Colour(red: 0.2, green: 0.85, blue: 0.75)
-  private static let grooveColour = Colour(red: 0.1, green: 0.16, blue: 0.24)
-  private static let panelColour = Colour(red: 0.03, green: 0.05, blue: 0.12)
+  package convenience init(size: VideoSize, stream: UInt16) {
+    self.init(size: size, stream: stream, .standard)
+  }
 
-  package init(size: VideoSize, stream: UInt16) {
+  /// - Parameter conversion: of the colours, where another than ours draws it.
+  init(size: VideoSize, stream: UInt16, _ conversion: ColourConversion) {
     self.size = size
     self.stream = stream
-    background = Self.drawBackground(size)
+    palette = Palette(conversion)
+    background = Self.drawBackground(size, palette)
   }
 
   /// - Parameters:
@@ -49,25 +50,26 @@ package final class TestPattern {
       let x = Double(size.width) * (0.5 - 0.42 * cos(angle))
       let bounce = abs(sin(2 * angle)) * Double(layout.ballRadius) * 0.9
       let ballY = layout.ballBase - Int(bounce)
-      canvas.disc(x: Int(x), y: ballY, radius: layout.ballRadius, Self.glowColour)
-      canvas.disc(x: Int(x), y: ballY, radius: layout.ballRadius * 3 / 4, Self.ballColour)
+      canvas.disc(x: Int(x), y: ballY, radius: layout.ballRadius, palette.glow)
+      canvas.disc(x: Int(x), y: ballY, radius: layout.ballRadius * 3 / 4, palette.ball)
 
       clock.withUnsafeBufferPointer { digits in
         let seconds = UnsafeBufferPointer(rebasing: digits[..<8])
         let fractions = UnsafeBufferPointer(rebasing: digits[8...])
-        canvas.text(seconds, x: layout.clockX, y: layout.clockY, scale: layout.clockScale, .white)
+        canvas.text(seconds, x: layout.clockX, y: layout.clockY, scale: layout.clockScale, palette.white)
         canvas.text(
-          fractions, x: layout.fractionX, y: layout.fractionY, scale: layout.fractionScale, Self.barColour)
+          fractions, x: layout.fractionX, y: layout.fractionY, scale: layout.fractionScale, palette.bar)
       }
       canvas.fill(
         x: layout.clockX, y: layout.progressY, width: Int(Double(layout.progressWidth) * fraction),
-        height: layout.progressHeight, Self.barColour)
+        height: layout.progressHeight, palette.bar)
       if wallTime % 1_000_000 < Self.flashDuration {
         canvas.fill(
-          x: layout.flashX, y: layout.flashY, width: layout.flashWidth, height: layout.flashHeight, .white)
+          x: layout.flashX, y: layout.flashY, width: layout.flashWidth, height: layout.flashHeight,
+          palette.white)
       }
       TestPatternStrip(frameNumber: number, sendTime: wallTime, stream: stream)
-        .draw(y, stride: strideY, size: size)
+        .draw(y, stride: strideY, size: size, black: palette.black.y, white: palette.white.y)
     }
   }
 
@@ -97,6 +99,24 @@ package final class TestPattern {
     )
   }
 
+  /// Means of the luma of white and green among the bars of a pattern's picture, by which conversions differ.
+  static func barLuma(_ picture: some I420Picture) -> (white: Double, green: Double) {
+    let (luma, rowBytes, size) = (picture.y, picture.strideY, picture.size)
+    let height = Layout(size).barsHeight
+    func mean(_ bar: Int) -> Double {
+      let (left, width) = (bar * size.width / Palette.bars.count, size.width / Palette.bars.count)
+      var (sum, count) = (0, 0)
+      for row in height / 4..<max(height / 4 + 1, height * 3 / 4) {
+        for column in left + width / 4..<max(left + width / 4 + 1, left + width * 3 / 4) {
+          sum += Int(luma[row * rowBytes + column])
+          count += 1
+        }
+      }
+      return Double(sum) / Double(count)
+    }
+    return (mean(0), mean(3))
+  }
+
   private func setClock(_ wallTime: Int64) {
     let now = wallTime / 1_000_000
     if now != second {
@@ -115,45 +135,44 @@ package final class TestPattern {
     clock[11] = UInt8(ascii: "0") + UInt8(milliseconds % 10)
   }
 
-  private static func drawBackground(_ size: VideoSize) -> VideoFrame {
+  private static func drawBackground(_ size: VideoSize, _ palette: Palette) -> VideoFrame {
     let layout = Layout(size)
     return VideoFrame(width: size.width, height: size.height, time: .zero) { y, u, v, strideY, strideUV in
       let canvas = Canvas(y: y, u: u, v: v, strideY: strideY, strideUV: strideUV, size: size)
       for row in stride(from: 0, to: size.height, by: 2) {
         let depth = Double(row) / Double(size.height)
-        let colour = Colour(red: 0.07 + 0.16 * depth, green: 0.1 + 0.05 * depth, blue: 0.3 + 0.16 * depth)
+        let colour = palette.colour(0.07 + 0.16 * depth, 0.1 + 0.05 * depth, 0.3 + 0.16 * depth)
         canvas.fill(x: 0, y: row, width: size.width, height: 2, colour)
       }
-      let bars: [(Double, Double, Double)] = [
-        (1, 1, 1), (1, 1, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1), (1, 0, 0), (0, 0, 1),
-      ]
-      for (index, bar) in bars.enumerated() {
-        let left = index * size.width / bars.count
+      for index in Palette.bars.indices {
+        let left = index * size.width / Palette.bars.count
         canvas.fill(
-          x: left, y: 0, width: (index + 1) * size.width / bars.count - left, height: layout.barsHeight,
-          Colour(red: 0.75 * bar.0, green: 0.75 * bar.1, blue: 0.75 * bar.2))
+          x: left, y: 0, width: (index + 1) * size.width / Palette.bars.count - left,
+          height: layout.barsHeight, palette.bar(index))
       }
       let nameY = layout.flashY + (layout.flashHeight - PatternFont.height * layout.nameScale) / 2
       Array("OTCHAT".utf8).withUnsafeBufferPointer { name in
         canvas.text(
-          name, x: layout.clockX, y: nameY, scale: layout.nameScale, Colour(red: 0.85, green: 0.9, blue: 1))
+          name, x: layout.clockX, y: nameY, scale: layout.nameScale, palette.name)
       }
       let margin = layout.fractionScale * 2
       canvas.fill(
         x: layout.clockX - margin, y: layout.clockY - margin, width: layout.clockWidth + 2 * margin,
         height: layout.fractionY + PatternFont.height * layout.fractionScale - layout.clockY + 2 * margin,
-        panelColour)
+        palette.panel)
       canvas.fill(
         x: layout.clockX, y: layout.progressY, width: layout.progressWidth, height: layout.progressHeight,
-        grooveColour)
+        palette.groove)
       let border = max(1, layout.fractionScale / 3)
       canvas.outline(
         x: layout.flashX - 2 * border, y: layout.flashY - 2 * border, width: layout.flashWidth + 4 * border,
-        height: layout.flashHeight + 4 * border, thickness: border, Colour(red: 0.6, green: 0.65, blue: 0.75))
+        height: layout.flashHeight + 4 * border, thickness: border, palette.border)
       canvas.fill(
-        x: layout.flashX, y: layout.flashY, width: layout.flashWidth, height: layout.flashHeight, panelColour)
+        x: layout.flashX, y: layout.flashY, width: layout.flashWidth, height: layout.flashHeight,
+        palette.panel)
       let stripTop = size.height - size.height / TestPatternStrip.heightDivisor
-      canvas.fill(x: 0, y: stripTop & ~1, width: size.width, height: size.height - stripTop + 1, .black)
+      canvas.fill(
+        x: 0, y: stripTop & ~1, width: size.width, height: size.height - stripTop + 1, palette.black)
     }
   }
 
@@ -201,6 +220,44 @@ package final class TestPattern {
       flashY = height * 20 / 100
       ballRadius = max(2, height / 14)
       ballBase = height * 82 / 100
+    }
+  }
+}
+
+extension TestPattern {
+  /// The pattern's colours.
+  struct Palette {
+    let ball, glow, bar, groove, panel, name, border, white, black: Colour
+    private let conversion: ColourConversion
+
+    /// Red, green and blue of each bar; three quarters of that are drawn.
+    static let bars: [(red: Double, green: Double, blue: Double)] = [
+      (1, 1, 1), (1, 1, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1), (1, 0, 0), (0, 0, 1),
+    ]
+
+    init(_ conversion: ColourConversion) {
+      self.conversion = conversion
+      func colour(_ red: Double, _ green: Double, _ blue: Double) -> Colour {
+        conversion.colour(red: red, green: green, blue: blue)
+      }
+      ball = colour(1, 0.55, 0.1)
+      glow = colour(0.62, 0.28, 0.2)
+      bar = colour(0.2, 0.85, 0.75)
+      groove = colour(0.1, 0.16, 0.24)
+      panel = colour(0.03, 0.05, 0.12)
+      name = colour(0.85, 0.9, 1)
+      border = colour(0.6, 0.65, 0.75)
+      white = colour(1, 1, 1)
+      black = colour(0, 0, 0)
+    }
+
+    func colour(_ red: Double, _ green: Double, _ blue: Double) -> Colour {
+      conversion.colour(red: red, green: green, blue: blue)
+    }
+
+    func bar(_ index: Int) -> Colour {
+      let bar = Self.bars[index]
+      return colour(0.75 * bar.red, 0.75 * bar.green, 0.75 * bar.blue)
     }
   }
 }

@@ -31,8 +31,6 @@ package struct TestPatternStrip: Equatable, Sendable {
   /// The strip's height is the picture's divided by this.
   static let heightDivisor = 10
 
-  private static let black: UInt8 = 16
-  private static let white: UInt8 = 235
   private static let threshold = 126
 
   // MARK: Bits
@@ -71,7 +69,13 @@ package struct TestPatternStrip: Equatable, Sendable {
   // MARK: Pixels
 
   /// Draws it into a luma plane; the chroma below it should be neutral.
-  func draw(_ y: UnsafeMutablePointer<UInt8>, stride: Int, size: VideoSize) {
+  ///
+  /// - Parameters:
+  ///   - black: luma.
+  ///   - white: luma.
+  func draw(
+    _ y: UnsafeMutablePointer<UInt8>, stride: Int, size: VideoSize, black: UInt8 = 16, white: UInt8 = 235
+  ) {
     let top = size.height - size.height / Self.heightDivisor
     let height = size.height - top
     for (row, bits) in rows.enumerated() {
@@ -83,7 +87,7 @@ package struct TestPatternStrip: Equatable, Sendable {
         let left = column * size.width / Self.columns
         let right = (column + 1) * size.width / Self.columns
         let isSet = bits >> UInt32(Self.columns - 1 - column) & 1 == 1
-        memset(line + left, Int32(isSet ? Self.white : Self.black), right - left)
+        memset(line + left, Int32(isSet ? white : black), right - left)
       }
       for other in first + 1..<max(first + 1, last) { memcpy(y + other * stride, line, size.width) }
     }

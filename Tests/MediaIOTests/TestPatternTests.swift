@@ -133,6 +133,28 @@ import Testing
     }
   }
 
+  @Test func qualityIsNotThatOfTheColours() throws {
+    for size in [(640, 480), (160, 120)] {
+      for conversion in ColourConversion.allCases {
+        let frame = TestPattern(size: VideoSize(width: size.0, height: size.1), stream: 1, conversion)
+          .draw(number: 7, wallTime: wallTime(3), time: .zero)
+        #expect(PatternQuality.conversion(of: frame) == conversion)
+        let strip = try #require(TestPatternStrip(reading: frame))
+        #expect(try #require(PatternQuality(of: frame, strip)).psnr == 100)
+      }
+    }
+  }
+
+  /// By the definitions: ITU-R BT.601 and BT.709, and full range as in JPEG.
+  @Test func conversionsAreByTheBook() {
+    let colours = ColourConversion.allCases.map { $0.colour(red: 0, green: 0.75, blue: 0) }
+    #expect(colours.map(\.y) == [112, 112, 133, 137])
+    #expect(colours.map(\.u) == [72, 65, 63, 54])
+    #expect(colours.map(\.v) == [58, 48, 52, 41])
+    #expect(ColourConversion.standard.colour(red: 1, green: 1, blue: 1) == .white)
+    #expect(ColourConversion.highDefinitionFull.colour(red: 1, green: 0, blue: 0).v == 255)
+  }
+
   /// By hand: every pixel off by 5, which costs 20 log10(255 / 5) dB and, as only means differ, the first factor
   /// of SSIM.
   @Test func qualityIsByTheBook() throws {
