@@ -59,7 +59,7 @@ final class CameraSource: VideoSource {
     guard let camera else { return }
     if let mode = camera.mode {
       decoder = try PictureDecoder(mode, bytesPerLine: camera.bytesPerLine, size: size)
-      let rate = mode.frameRate.formatted
+      let rate = mode.frameRate.rounded(to: 2)
       Log.info("camera", "\(name): \(mode.format.rawValue) \(mode.size.width)x\(mode.size.height) at \(rate)")
     }
     try camera.start()
@@ -119,12 +119,5 @@ final class CameraSource: VideoSource {
       newest = picture
     }
     return newest
-  }
-}
-
-extension Double {
-  /// Pictures a second: `30`, `29.97`.
-  fileprivate var formatted: String {
-    self == rounded() ? String(Int(self)) : String((self * 100).rounded() / 100)
   }
 }

@@ -1,5 +1,7 @@
+import Base
 import CommandLineKit
-import Foundation
+import FoundationEssentials
+import Glibc
 import OTKit
 import OpenTokProtocol
 import Participant
@@ -88,11 +90,11 @@ struct ArchiveCommand {
     for archive in archives {
       let created = Date(timeIntervalSince1970: Double(archive.createdAt) / 1000).formatted(.iso8601)
       let columns = [
-        archive.id, created, archive.status.padding(toLength: 9, withPad: " ", startingAt: 0),
+        archive.id, created, archive.status.padded(to: 9),
         "\(archive.duration) s", "\((archive.size + 999) / 1000) kB",
         PrintableText.truncated(archive.name, to: 60),
       ]
-      Output.write(columns.joined(separator: "  ").trimmingCharacters(in: .whitespaces) + "\n")
+      Output.write(columns.joined(separator: "  ").trimmed + "\n")
     }
   }
 }

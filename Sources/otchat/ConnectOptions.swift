@@ -1,6 +1,7 @@
 import Base
 import CommandLineKit
-import Foundation
+import FoundationEssentials
+import Glibc
 import MediaIO
 import OTKit
 import Participant
@@ -172,7 +173,10 @@ struct ConnectOptions {
   }
 
   static func defaultName(_ environment: [String: String]) -> String {
-    let user = environment["USER"] ?? environment["LOGNAME"] ?? NSUserName()
+    let user =
+      environment["USER"] ?? environment["LOGNAME"] ?? getpwuid(getuid()).map {
+        String(cString: $0.pointee.pw_name)
+      } ?? "somebody"
     return "\(user)@\(ProcessInfo.processInfo.hostName.prefix { $0 != "." })"
   }
 }

@@ -1,7 +1,7 @@
 import Archiver
 import Base
 import CommandLineKit
-import Foundation
+import Glibc
 import OTKit
 import Participant
 import SessionServer

@@ -1,5 +1,6 @@
 import CLinux
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// A server that goes on in the background: the command starts itself again in a session of its own and
 /// ends when that one listens, so that "it returned" means "it can be used".

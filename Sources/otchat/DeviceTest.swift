@@ -1,7 +1,8 @@
 import Base
 import Codecs
 import CommandLineKit
-import Foundation
+import FoundationEssentials
+import Glibc
 import MediaIO
 import Terminal
 
@@ -83,7 +84,7 @@ struct DeviceTest {
     let seconds = (MonotonicClock.now() - began).seconds
     let rate = Double(viewer.count.withLock { $0 }) / seconds
     var lines = noted.texts
-    lines.append("picture: \(pipeline.statistics.sourceName), \(String(format: "%.1f", rate)) a second")
+    lines.append("picture: \(pipeline.statistics.sourceName), \(rate.fixed(1)) a second")
     let level = loudest.withLock { $0 }
     lines.append("microphone: \(engine.statistics.sourceName), \(Self.bar(level)) at the loudest")
     lines.append(

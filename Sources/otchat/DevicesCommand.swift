@@ -1,6 +1,7 @@
+import Base
 import Codecs
 import CommandLineKit
-import Foundation
+import Glibc
 import MediaIO
 import OpenTokProtocol
 
@@ -52,7 +53,7 @@ struct DevicesCommand {
   private static func group(_ title: String, _ rows: [(String, String, [String])]) -> String {
     let width = rows.map(\.0.count).max() ?? 0
     let lines = rows.flatMap { specification, name, more in
-      ["  \(specification.padding(toLength: width, withPad: " ", startingAt: 0))  \(name)"]
+      ["  \(specification.padded(to: width))  \(name)"]
         + more.map { "  \(String(repeating: " ", count: width))    \($0)" }
     }
     return ([title] + (lines.isEmpty ? ["  none"] : lines)).joined(separator: "\n") + "\n"
@@ -65,7 +66,7 @@ struct DevicesCommand {
       let formats = CameraFormat.allCases.compactMap { format -> String? in
         let rates = Set(modes.filter { $0.format == format }.map(\.frameRate)).sorted(by: >)
         guard !rates.isEmpty else { return nil }
-        return ([format.rawValue] + rates.map { String(format: "%g", ($0 * 100).rounded() / 100) })
+        return ([format.rawValue] + rates.map { $0.rounded(to: 2) })
           .joined(separator: " ")
       }
       return "\(size[0])x\(size[1]) \(formats.joined(separator: ", "))"

@@ -1,4 +1,5 @@
-import Foundation
+import Base
+import Glibc
 import OpenTokProtocol
 
 /// One thing that `otchat doctor` looked at.
@@ -36,7 +37,7 @@ struct DoctorCheck: Equatable {
       case .note: "note    "
       case .failed: "FAILED  "
       }
-    let title = name.padding(toLength: max(14, name.count), withPad: " ", startingAt: 0)
+    let title = name.padded(to: max(14, name.count))
     return "\(mark)\(title)  \(finding)\n"
       + (hint.map { "        \(String(repeating: " ", count: 14))  hint: \($0)\n" } ?? "")
   }

@@ -1,6 +1,7 @@
 import Base
 import CommandLineKit
-import Foundation
+import FoundationEssentials
+import Glibc
 import MediaIO
 import OTKit
 import OpenTokProtocol
@@ -149,14 +150,22 @@ struct DoctorCommand {
   private static func shown(_ duration: Duration) -> String {
     let milliseconds = duration.milliseconds
     return milliseconds < 1000
-      ? String(format: "%.1f ms", milliseconds) : String(format: "%.1f s", milliseconds / 1000)
+      ? "\(milliseconds.fixed(1)) ms" : "\((milliseconds / 1000).fixed(1)) s"
   }
 
   static func seconds(ofDate text: String) -> Double? {
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = TimeZone(identifier: "GMT")
-    formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-    return formatter.date(from: text)?.timeIntervalSince1970
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let fields = text.split { ", :".contains($0) }
+    guard fields.count == 8, fields[7] == "GMT", let month = months.firstIndex(of: String(fields[2])) else {
+      return nil
+    }
+    let numbers = [fields[1], fields[3], fields[4], fields[5], fields[6]].compactMap { Int32($0) }
+    guard numbers.count == 5, (1970...9999).contains(numbers[1]) else { return nil }
+    var time = tm()
+    time.tm_mday = numbers[0]
+    time.tm_mon = Int32(month)
+    time.tm_year = numbers[1] - 1900
+    (time.tm_hour, time.tm_min, time.tm_sec) = (numbers[2], numbers[3], numbers[4])
+    return Double(timegm(&time))
   }
 }

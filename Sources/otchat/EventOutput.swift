@@ -1,5 +1,5 @@
 import Base
-import Foundation
+import Glibc
 
 /// Where `--events`, reports and captures go.
 enum EventOutput {

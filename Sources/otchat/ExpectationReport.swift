@@ -1,4 +1,5 @@
-import Foundation
+import Base
+import Glibc
 import Participant
 
 /// What came of the `--expect`s, for people, for GitHub's annotations and for JUnit readers.
@@ -11,10 +12,10 @@ struct ExpectationReport {
   func show(isQuiet: Bool, environment: [String: String]) {
     let width = results.map(\.text.count).max() ?? 0
     for result in results where !isQuiet || !result.passed {
-      let text = result.text.padding(toLength: width, withPad: " ", startingAt: 0)
+      let text = result.text.padded(to: width)
       let outcome = result.reason ?? result.actual.map { "it is \(ExpectationMonitor.shown($0))" } ?? ""
       let line = "expect: \(result.passed ? "ok     " : "FAILED ") \(text)  \(outcome)"
-      Output.note(line.trimmingCharacters(in: .whitespaces))
+      Output.note(line.trimmed)
       if !result.passed, environment["GITHUB_ACTIONS"] == "true" {
         Output.line(Self.annotation("\(result.text): \(result.reason ?? "")"))
       }

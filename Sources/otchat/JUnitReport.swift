@@ -1,5 +1,5 @@
 import Base
-import Foundation
+import Glibc
 
 /// Results as JUnit's XML, which CI systems read.
 struct JUnitReport {
@@ -18,7 +18,7 @@ struct JUnitReport {
     var lines = [
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
       "<testsuite name=\"\(Self.escaped(suite))\" tests=\"\(cases.count)\" "
-        + "failures=\"\(cases.count { $0.failure != nil })\" time=\"\(String(format: "%.3f", seconds))\">",
+        + "failures=\"\(cases.count { $0.failure != nil })\" time=\"\(seconds.fixed(3))\">",
     ]
     for one in cases {
       let start = "  <testcase classname=\"\(Self.escaped(one.group))\" name=\"\(Self.escaped(one.name))\""

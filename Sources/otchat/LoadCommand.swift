@@ -1,6 +1,7 @@
 import Base
 import CommandLineKit
-import Foundation
+import FoundationEssentials
+import Glibc
 import OTKit
 import Participant
 import Scenario

@@ -1,4 +1,5 @@
-import Foundation
+import Base
+import Glibc
 import OpenTokProtocol
 
 /// What came of a load test, for people and for programs.
@@ -6,16 +7,16 @@ extension LoadMeter.Report {
   /// A table, a line a figure.
   var table: String {
     func number(_ value: Double, _ unit: String) -> String {
-      "\(String(format: value < 10 ? "%.2f" : "%.0f", value)) \(unit)"
+      "\(value.fixed(value < 10 ? 2 : 0)) \(unit)"
     }
     func row(_ title: String, _ spread: LoadMeter.Spread?, _ unit: String, scale: Double = 1) -> String {
-      let name = title.padding(toLength: 22, withPad: " ", startingAt: 0)
+      let name = title.padded(to: 22)
       guard let spread else { return "\(name)-\n" }
       let columns = [spread.median, spread.p95, spread.worst].map { number($0 * scale, unit) }
-      return name + columns.map { $0.padding(toLength: 12, withPad: " ", startingAt: 0) }.joined() + "\n"
+      return name + columns.map { $0.padded(to: 12) }.joined() + "\n"
     }
     func line(_ title: String, _ text: String) -> String {
-      title.padding(toLength: 22, withPad: " ", startingAt: 0) + text + "\n"
+      title.padded(to: 22) + text + "\n"
     }
     var text = line("participants", "\(joined) of \(participants) joined, \(errors) errors")
     text += line("", "median      p95         worst")
@@ -24,20 +25,15 @@ extension LoadMeter.Report {
     text += row("pictures a second", framesPerSecond, "")
     text += row("latency", latency, "ms")
     text += line("packets received", "\(Int(packetsReceived))")
-    if let lossShare { text += line("packets lost", String(format: "%.3f %%", lossShare * 100)) }
+    if let lossShare { text += line("packets lost", "\((lossShare * 100).fixed(3)) %") }
     if let cores, participants > 0 {
-      text += line(
-        "CPU",
-        String(
-          format: "%.1f %% of a core, %.2f %% a participant", cores * 100, cores * 100 / Double(participants))
-      )
+      let share = (cores * 100 / Double(participants)).fixed(2)
+      text += line("CPU", "\((cores * 100).fixed(1)) % of a core, \(share) % a participant")
     }
     if let rssBytes, participants > 0 {
-      text += line(
-        "memory",
-        String(
-          format: "%.0f MB, %.2f MB a participant", Double(rssBytes) / 1e6,
-          Double(rssBytes) / 1e6 / Double(participants)))
+      let megabytes = Double(rssBytes) / 1e6
+      let share = (megabytes / Double(participants)).fixed(2)
+      text += line("memory", "\(megabytes.fixed(0)) MB, \(share) MB a participant")
     }
     return text
   }

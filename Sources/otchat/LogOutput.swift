@@ -1,6 +1,6 @@
 import Base
 import CommandLineKit
-import Foundation
+import Glibc
 
 /// Where diagnostics go (`-v`, `-q`, `--log-file`).
 struct LogOutput {

@@ -1,6 +1,6 @@
 import Base
 import CLinux
-import Foundation
+import Glibc
 
 /// Standard output and standard error of commands that print and end.
 enum Output {

@@ -1,4 +1,6 @@
-import Foundation
+import Base
+import FoundationEssentials
+import Glibc
 import Participant
 import Scenario
 import Terminal
@@ -81,8 +83,10 @@ struct ScenarioReport: Sendable {
   }
 
   private func line(_ member: String, _ seconds: Double, _ text: String) {
-    let name = member.padding(toLength: width, withPad: " ", startingAt: 0)
-    write("\(String(format: "%8.3f", seconds))  \(name)  \(PrintableText.truncated(text, to: 1000))")
+    let name = member.padded(to: width)
+    let clock = seconds.fixed(3)
+    let indent = String(repeating: " ", count: max(0, 8 - clock.count))
+    write("\(indent)\(clock)  \(name)  \(PrintableText.truncated(text, to: 1000))")
   }
 
   private func write(_ line: String) {

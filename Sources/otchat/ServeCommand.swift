@@ -1,7 +1,8 @@
 import Archiver
 import Base
 import CommandLineKit
-import Foundation
+import FoundationEssentials
+import Glibc
 import OpenTokProtocol
 import Participant
 import SessionServer
@@ -132,7 +133,7 @@ struct ServeCommand {
   /// The file belongs to a server as long as its process is there.
   private func expectNoServer(of path: String) throws {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8),
-      let process = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)), process > 1,
+      let process = pid_t(text.trimmed), process > 1,
       let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe"),
       program.split(separator: "/").last?.hasPrefix("otchat") == true
     else { return }

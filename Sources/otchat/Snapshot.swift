@@ -1,6 +1,7 @@
 import Base
 import Codecs
-import Foundation
+import FoundationEssentials
+import Glibc
 import MediaIO
 
 /// One received picture in a file: `--snapshot FILE.png [--after SECONDS]`.

@@ -1,5 +1,7 @@
+import Base
 import CommandLineKit
-import Foundation
+import FoundationEssentials
+import Glibc
 import OpenTokProtocol
 
 /// `otchat token create` and `otchat token inspect`: offline.
@@ -31,7 +33,7 @@ enum TokenCommand {
   static func inspect(_ arguments: Arguments) throws {
     var text = arguments.operands.first ?? "-"
     if text == "-" { text = readLine() ?? "" }
-    text = text.trimmingCharacters(in: .whitespacesAndNewlines)
+    text = text.trimmed
     if let session = SessionID(text) {
       print(
         "session id",
@@ -81,7 +83,7 @@ enum TokenCommand {
   private static func print(_ title: String, _ rows: [(String, String)]) {
     Output.write(title + "\n")
     for (name, value) in rows {
-      Output.write("  \(name.padding(toLength: 10, withPad: " ", startingAt: 0)) \(value)\n")
+      Output.write("  \(name.padded(to: 10)) \(value)\n")
     }
   }
 

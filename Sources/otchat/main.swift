@@ -1,6 +1,7 @@
 import CLinux
 import CommandLineKit
-import Foundation
+import FoundationEssentials
+import Glibc
 
 /// Reads the command line and hands over to one file a command.
 func run(_ words: [String]) async throws {
