@@ -1,6 +1,5 @@
 import Base
 import CommandLineKit
-import FoundationEssentials
 import Glibc
 import OTKit
 import Participant
