@@ -17,10 +17,7 @@ package struct MediaThread: Sendable {
     do throws(ThreadError) {
       self = try Self.start(name: name, stack: stack, body)
     } catch {
-      _ = DescriptorOutput.write(
-        "otchat: error: \(error.message)\notchat: hint: \(error.hint)\n", to: STDERR_FILENO)
-      // Not a trap: this is no fault of the program, and a terminal has to be given back.
-      exit(ThreadError.exitCode)
+      ThreadError.endProcess(because: error.message)
     }
   }
 
@@ -90,14 +87,18 @@ package struct ThreadError: Error, Equatable {
   package let name: String
   package let errno: Int32
 
-  /// Of a process that ends for it (EX_SOFTWARE).
-  static let exitCode: Int32 = 70
-
   /// One line, for people.
   package var message: String { "no thread for '\(name)': \(String(cString: strerror(errno)))" }
 
   /// What can be done about it.
-  package var hint: String {
+  package static let hint =
     "a limit on threads or memory is reached: 'ulimit -u' for this user, pids.max or TasksMax for a container or service"
+
+  /// Not by a trap: this is no fault of the program, and a terminal has to be given back, on which the reason can be
+  /// read then.
+  package static func endProcess(because reason: String) -> Never {
+    otchat_terminal_leave()
+    _ = DescriptorOutput.write("otchat: error: \(reason)\notchat: hint: \(hint)\n", to: STDERR_FILENO)
+    exit(70)  // EX_SOFTWARE
   }
 }

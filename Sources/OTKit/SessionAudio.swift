@@ -72,7 +72,7 @@ final class SessionAudio: Sendable {
 }
 
 extension OpenTokError {
-  init(_ error: ThreadError) { self = .systemFailure("\(error.message) (\(error.hint))") }
+  init(_ error: ThreadError) { self = .systemFailure("\(error.message) (\(ThreadError.hint))") }
 
   package init(_ error: SourceError) {
     let exitCode: ExitCode =

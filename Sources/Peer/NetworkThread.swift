@@ -23,9 +23,14 @@ final class NetworkThread: SerialExecutor {
   private init() {
     // What the libraries complain about goes to our log, not over the picture in the terminal.
     g_log_set_default_handler(
-      { domain, _, message, _ in
+      { domain, level, message, _ in
         guard let message else { return }
-        Log.info(domain.map { String(cString: $0) } ?? "glib", String(cString: message))
+        let (name, text) = (domain.map { String(cString: $0) } ?? "glib", String(cString: message))
+        // GLib would end the process by a trap, mostly for want of a thread.
+        if level.rawValue & G_LOG_FLAG_FATAL.rawValue != 0 {
+          ThreadError.endProcess(because: "\(name): \(text)")
+        }
+        Log.info(name, text)
       }, nil)
     loop = NetworkLoop()
     let loop = loop

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct MediaThreadTests {
   /// More than there are addresses: no system gives it.
-  private static let absurdStack = 1 << 46
+  private static let absurdStack = 1 << 52
 
   @Test func whatAsksForAThreadThatThereIsNotFails() {
     #expect(throws: ThreadError(name: "absurd", errno: EAGAIN)) {
@@ -15,7 +15,7 @@ import Testing
 
   @Test func aProcessWithoutAThreadThatItNeedsSaysSo() async {
     let result = await #expect(processExitsWith: .exitCode(70), observing: [\.standardErrorContent]) {
-      _ = MediaThread(name: "absurd", stack: 1 << 46) {}
+      _ = MediaThread(name: "absurd", stack: 1 << 52) {}
     }
     let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
     #expect(said.contains("otchat: error: no thread for 'absurd': Resource temporarily unavailable\n"))

@@ -99,8 +99,9 @@ async def test_pipeline_picture_is_damaged(room):
 
 
 async def test_pipeline_picture_is_no_pattern(room):
-    await page_with(room, source="canvas")
-    await fails(room, "the picture of 'Page' is no test pattern", "subscriber.video.psnr > 28 within 20s")
+    page = await page_with(room, source="canvas")
+    await page.until("(await report()).publishing")
+    await fails(room, "the picture of 'Page' is no test pattern", "subscriber.video.psnr > 28 within 30s")
 
 
 async def test_pipeline_page_is_muted(room):

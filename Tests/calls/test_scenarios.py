@@ -61,6 +61,19 @@ def test_failures_are_named_and_end_with_1(binary, home):
     assert ElementTree.parse("report.xml").getroot().get("failures") == "2"
 
 
+def test_media_that_cannot_be_connected_tells_how_long_each_stage_took(binary, home):
+    """ICE's own messages pass, DTLS's do not."""
+    path = write(home, duration=150, participants=[
+        {"name": "A", "video-source": "test", "expect": ["event error within 140s"]},
+        {"name": "B", "no-publish": True, "network": {"down": {"loss": 100}}}])
+    status, output, errors = run(binary, path, "--events", "events.jsonl")
+    assert status == 0, output + errors
+    told = next(e for e in map(json.loads, open("events.jsonl")) if e["event"] == "error")
+    assert told["stage"] == "DTLS" and list(told["stages"]) == ["signalling", "ICE", "DTLS"], told
+    assert told["stages"]["DTLS"] > 10 and all(seconds >= 0 for seconds in told["stages"].values()), told
+    assert re.search(r"failed \(DTLS\): .* \[signalling [\d.]+ m?s, ICE [\d.]+ m?s, DTLS [\d.]+ s\]", told["message"]), told
+
+
 def test_a_network_is_as_bad_as_it_says(binary, home):
     path = write(home, duration=30, seed=3, participants=[
         {"name": "A", "audio-source": "tone:440", "network": {"up": {"loss": 20, "delay": 50}}},
