@@ -272,7 +272,7 @@ async def test_ice_restart(room):
         await a.js("[...publisher._peers.values()].forEach((peer) => peer.restart())")
         await b.until(f"{ufrag} !== '{before}' && subscriber._peer.pc.signalingState === 'stable'")
         count = await b.js(frames)
-        await b.until(f"subscriber._peer.pc.connectionState === 'connected' && {frames}.then((count) => count > {count} + 30)", 60)
+        await b.until(f"subscriber._peer.pc.connectionState === 'connected' && {frames}.then((count) => count > {count} + 30)")
         await a.close()
         await b.close()
         room.opened.remove(a), room.opened.remove(b)

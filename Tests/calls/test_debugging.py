@@ -19,7 +19,7 @@ def test_a_capture_holds_the_packets_of_the_call_as_they_are_without_encryption(
     connect("--video-source", "test", "--audio-source", "tone", "--subscribe", "none", "--name", "There")
     began = time.time()
     with join(binary, server, "--no-publish", "--pcap", "call.pcapng") as one:
-        last = one.stats(lambda s: s["subscribers"][0]["video"]["framesDecoded"] >= 30, "pictures", 60)
+        last = one.stats(lambda s: s["subscribers"][0]["video"]["framesDecoded"] >= 30, "pictures")
         one.command_line("quit")
         assert one.exit_code(30) == 0
     assert stat.S_IMODE((home / "call.pcapng").stat().st_mode) == 0o600
@@ -50,7 +50,7 @@ def test_a_capture_holds_the_packets_of_the_call_as_they_are_without_encryption(
 
     if shutil.which("tshark"):
         lines = subprocess.run(["tshark", "-r", "call.pcapng", "-T", "fields", "-e", "_ws.col.Protocol"],
-                               capture_output=True, text=True, timeout=60).stdout.split()
+                               capture_output=True, text=True, timeout=120).stdout.split()
         assert lines.count("VP8") >= 30 and lines.count("RTCP") > 1
 
 
@@ -60,7 +60,7 @@ def test_a_capture_to_a_pipe_that_breaks_is_told_and_the_call_goes_on(binary, se
     with subprocess.Popen(["sh", "-c", "head -c 2000 pipe >first"]) as head, \
             join(binary, server, "--no-publish", "--pcap", "pipe") as one:
         head.wait(60)
-        one.stats(lambda s: s["subscribers"][0]["video"]["framesDecoded"] >= 5, "pictures", 60)
+        one.stats(lambda s: s["subscribers"][0]["video"]["framesDecoded"] >= 5, "pictures")
         one.command_line("quit")
         assert one.exit_code(30) == 0
         assert any("--pcap: the file ends early: Broken pipe" in line for line in one.errors), one.errors[-5:]
@@ -71,7 +71,7 @@ def test_descriptions_and_messages_are_written_without_secrets(binary, server, c
     connect("--video-source", "test", "--audio-source", "tone", "--name", "There", "--subscribe", "none")
     with join(binary, server, "--video-source", "test", "--dump-sdp", "-vv", "--log-file", "log",
               "--ice-server", "turn:user:hush@127.0.0.1:1") as one:
-        one.event("firstVideoFrame", 60)
+        one.event("firstVideoFrame")
         one.command_line("quit")
         assert one.exit_code(30) == 0
         spoken = "\n".join(one.lines + one.errors)

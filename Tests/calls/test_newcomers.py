@@ -64,12 +64,12 @@ def test_the_host_hangs_up(binary, home):
 
 def test_what_was_recorded_is_found_when_the_server_is_gone(binary, home):
     with Otchat([binary, "connect", "--events", "-", "--name", "host", *MEDIA]) as host:
-        note = host.wait_until(lambda: next((e for e in host.errors if "others can join at" in e), None), "the URL", 30)
+        note = host.wait_until(lambda: next((e for e in host.errors if "others can join at" in e), None), "the URL")
         if "the call ends for all when this otchat leaves" not in note:
             pytest.skip("another otchat has port 8080")
-        host.event("publisherStreamCreated", 60)
+        host.event("publisherStreamCreated")
         host.command_line("archive start")
-        archive = host.event("archiveStarted", 60)["archiveId"]
+        archive = host.event("archiveStarted")["archiveId"]
         time.sleep(2)  # so much is recorded
         host.command_line("q")
         assert host.exit_code(60) == 0
