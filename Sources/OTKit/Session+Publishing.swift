@@ -429,6 +429,7 @@ extension Session {
   func stopMedia() {
     for streamID in publications.keys { removePublication(streamID) }
     for subscriberID in subscriptions.keys { removeSubscription(subscriberID) }
+    for attempt in pendingAttempts.values { attempt.cancel() }
     let audio = audio
     self.audio = nil
     MediaThread.runAside(name: "audio end") { audio?.stop() }

@@ -99,6 +99,7 @@ extension Session {
   /// Ends a subscription. Does nothing if there is none.
   public func unsubscribe(_ subscriber: Subscriber) async throws(OpenTokError) {
     subscriber.state.withLock { $0.isEnded = true }
+    pendingAttempts[ObjectIdentifier(subscriber)]?.cancel()
     guard let id = subscriptions.first(where: { $0.value.subscriber === subscriber })?.key else { return }
     removeSubscription(id)
     emit(.subscriberDestroyed(streamID: subscriber.streamID, .clientDisconnected))
@@ -195,13 +196,15 @@ extension Session {
       return giveUp(subscriber, error)
     }
     emit(.warning("\(error.message); trying again"))
-    Task { [weak self, delay = configuration.retryDelay] in
+    pendingAttempts[ObjectIdentifier(subscriber)] = Task { [weak self, delay = configuration.retryDelay] in
+      // Cancelled, it sees at once that nobody wants it any more.
       try? await Task.sleep(for: delay)
       await self?.subscribeAgain(subscriber, failures: failures)
     }
   }
 
   private func subscribeAgain(_ subscriber: Subscriber, failures: Int) async {
+    pendingAttempts[ObjectIdentifier(subscriber)] = nil
     guard state == .connected, let stream = machine?.streams[subscriber.streamID],
       !subscriber.state.withLock({ $0.isEnded }),
       !subscriptions.values.contains(where: { $0.subscriber.streamID == subscriber.streamID })

@@ -61,6 +61,8 @@ public actor Session {
 
   var publications: [String: Publication] = [:]
   var subscriptions: [String: Subscription] = [:]
+  /// Subscribers that wait for another attempt. Cancelled, they are tried no more.
+  var pendingAttempts: [ObjectIdentifier: Task<Void, Never>] = [:]
   var audio: SessionAudio?
   /// By stream.
   var publishedQuality: [String: StreamQuality] = [:]
