@@ -62,6 +62,8 @@ package struct Token: Equatable, Sendable {
     self.initialLayoutClassList = initialLayoutClassList
   }
 
+  package var layoutClasses: [String] { initialLayoutClassList.split(separator: " ").map(String.init) }
+
   /// The signed text.
   package func signed(secret: String) -> String {
     switch format {

@@ -9,15 +9,17 @@ package struct Room: Sendable {
   let configuration: RoomConfiguration
   let base: RaptorURI
   /// Part of all ids made here, so that none comes again in a later room of the same session.
-  private let generation: Int
+  let generation: Int
   /// In the order in which they joined.
   private(set) var members: [RoomMember] = []
   /// Where in `members` a connection is.
   private var indices: [String: Int] = [:]
   /// In the order in which they were published.
-  var streams: [RoomStream] = []
-  var archives: [SessionState.Archive] = []
-  var muteOnEntry = false
+  var streams: [RoomStream] = [] { didSet { changes += 1 } }
+  var archives: [SessionState.Archive] = [] { didSet { changes += 1 } }
+  var muteOnEntry = false { didSet { changes += 1 } }
+  /// Grows with every change of what is kept of the room (`record`).
+  private(set) var changes = 0
   var now: RoomTime
   private var lastTransaction = 0
   private var lastPeer = 0
@@ -62,9 +64,16 @@ package struct Room: Sendable {
     index(of: connectionID).map { members[$0].isHidden } ?? false
   }
 
+  mutating func append(_ member: RoomMember) {
+    indices[member.id] = members.count
+    members.append(member)
+    changes += 1
+  }
+
   private mutating func remove(_ connectionID: String) {
     guard let index = indices.removeValue(forKey: connectionID) else { return }
     members.remove(at: index)
+    changes += 1
     for index in index..<members.count { indices[members[index].id] = index }
   }
 
@@ -81,7 +90,7 @@ package struct Room: Sendable {
   /// hears of it, itself included; of a hidden one only itself.
   mutating func join(
     _ info: ConnectionInfo, socket: RoomSocket, resumptionID: String?, suppressesConnectionEvents: Bool,
-    isHidden: Bool = false, transactionID: String?
+    layoutClasses: [String] = [], isHidden: Bool = false, transactionID: String?
   ) throws(RoomRefusal) {
     guard index(of: info.id) == nil else { throw .exists }
     guard isHidden || visibleMembers.count < configuration.limits.connectionsPerSession else {
@@ -89,11 +98,11 @@ package struct Room: Sendable {
     }
     let member = RoomMember(
       info, socket: socket, resumptionID: resumptionID,
-      suppressesConnectionEvents: suppressesConnectionEvents, isHidden: isHidden,
+      suppressesConnectionEvents: suppressesConnectionEvents, layoutClasses: layoutClasses,
+      isHidden: isHidden,
       limits: configuration.limits, at: now.instant)
     guard stateBytes + member.infoBytes <= configuration.limits.stateBytes else { throw .connectionLimit }
-    indices[info.id] = members.count
-    members.append(member)
+    append(member)
     answerState(transactionID, of: info.id)
     broadcastConnection(member, .created)
     if !isHidden { emit(.event(.connectionCreated(session: sessionID, info))) }

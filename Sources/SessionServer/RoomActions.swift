@@ -8,6 +8,8 @@ package enum RoomAction: Equatable, Sendable {
   case forceUnpublish(stream: String)
   case mute(stream: String)
   case muteAll(active: Bool, excluding: [String])
+  /// Of streams, by their ids, for composed archives.
+  case setLayoutClasses([String: [String]])
   case archiveStarted(id: String, name: String)
   case archiveStopped(id: String)
 }
@@ -30,6 +32,12 @@ extension Room {
       sendMute(stream, active: true, from: "")
     case .muteAll(let active, let excluded):
       sendMuteAll(active: active, excluding: excluded, from: "")
+    case .setLayoutClasses(let changes):
+      guard changes.keys.allSatisfy({ streamIndex($0) != nil }) else { throw .noStream }
+      guard changes.values.allSatisfy(RoomStream.areLayoutClasses) else { throw .tooLarge }
+      for (id, classes) in changes {
+        if let index = streamIndex(id) { streams[index].layoutClasses = classes }
+      }
     case .archiveStarted(let id, let name):
       guard !archives.contains(where: { $0.id == id }) else { throw .exists }
       let archive = SessionState.Archive(id: id, name: name, status: "started")

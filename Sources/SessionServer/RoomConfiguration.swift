@@ -110,6 +110,8 @@ package enum RoomCloseCode {
   package static let cannotResume: UInt16 = 1003
   /// The client broke the protocol or a limit; it must not reconnect.
   package static let refused: UInt16 = 1011
+  /// The server is about to be there again; clients connect again.
+  package static let serviceRestart: UInt16 = 1012
   /// Nothing came for too long; clients connect again.
   package static let timeout: UInt16 = 4010
   /// Too many WebSockets.

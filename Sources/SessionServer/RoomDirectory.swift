@@ -27,6 +27,8 @@ package struct RoomDirectory: Sendable {
   private var rooms: [String: Room] = [:]
   private var sockets: [RoomSocket: Socket] = [:]
   private var lastGeneration = 0
+  /// The sessions of which something changed that is to be kept.
+  private var changed: Set<String> = []
   /// Frames that could not be read.
   package private(set) var malformedFrames = 0
 
@@ -158,6 +160,15 @@ package struct RoomDirectory: Sendable {
       clients: room.visibleMembers.count, streams: room.streams.map { Archive.Stream($0.info) })
   }
 
+  /// Of the streams that have any, by their ids.
+  package func layoutClasses(of session: String) -> [String: [String]] {
+    var classes: [String: [String]] = [:]
+    for stream in rooms[session]?.streams ?? [] where !stream.layoutClasses.isEmpty {
+      classes[stream.id] = stream.layoutClasses
+    }
+    return classes
+  }
+
   /// The sessions in which somebody is.
   package var sessions: [String] { rooms.keys.sorted() }
 
@@ -176,6 +187,34 @@ package struct RoomDirectory: Sendable {
     return outputs
   }
 
+  // MARK: Kept
+
+  package var hasChanges: Bool { !changed.isEmpty }
+
+  /// What is to be kept of the sessions that have changed since the last call; nil: the session is over.
+  package mutating func drainRecords() -> [(session: String, record: JSON?)] {
+    defer { changed = [] }
+    return changed.sorted().map { session in (session, rooms[session]?.record) }
+  }
+
+  /// Goes on with the sessions of a server that died: their connections are lost ones, which may be resumed
+  /// within the grace period. Recordings died with the server, which clients are told.
+  package mutating func restore(_ records: [JSON], at now: RoomTime) -> [RoomOutput] {
+    // Ids made from now on must be new to those who were there.
+    lastGeneration = records.compactMap { Room.generation(in: $0) }.max() ?? 0
+    var outputs: [RoomOutput] = []
+    for record in records {
+      if let session = record["session"]?.stringValue { changed.insert(session) }
+      guard let room = Room(record, configuration: configuration, generation: lastGeneration + 1, at: now),
+        rooms[room.sessionID] == nil, rooms.count < configuration.limits.sessions
+      else { continue }
+      lastGeneration += 1
+      rooms[room.sessionID] = room
+      outputs += inRoom(room.sessionID, at: now) { $0.endWhatCannotGoOn() }
+    }
+    return outputs
+  }
+
   // MARK: Inside
 
   /// Calls a room and then brings the list of sockets up to date with what it decided.
@@ -184,8 +223,10 @@ package struct RoomDirectory: Sendable {
   ) -> [RoomOutput] {
     guard var room = rooms.removeValue(forKey: session) else { return [] }
     room.now = now
+    let changes = room.changes
     body(&room)
     let (outputs, ended) = room.drain()
+    if room.changes != changes { changed.insert(session) }
     for case .close(let socket, _) in outputs { sockets[socket] = nil }
     for connection in ended { release(connection, in: session, at: now) }
     if !room.isEmpty { rooms[session] = room }
@@ -277,7 +318,7 @@ package struct RoomDirectory: Sendable {
       do throws(RoomRefusal) {
         try room.join(
           info, socket: socket, resumptionID: resumptionID, suppressesConnectionEvents: suppresses,
-          isHidden: isHidden, transactionID: frame.transactionID)
+          layoutClasses: token.layoutClasses, isHidden: isHidden, transactionID: frame.transactionID)
       } catch { refusal = error }
     }
     if let refusal { throw refusal }

@@ -10,6 +10,8 @@ struct RoomMember: Sendable {
   let resumptionID: String?
   /// It does not want to hear of other connections.
   let suppressesConnectionEvents: Bool
+  /// Of its token: what its streams begin with.
+  let layoutClasses: [String]
   /// A recorder: the others do not know of it.
   let isHidden: Bool
   /// Nil while it is lost.
@@ -30,14 +32,15 @@ struct RoomMember: Sendable {
   private var answered: [String] = []
 
   init(
-    _ info: ConnectionInfo, socket: RoomSocket, resumptionID: String?, suppressesConnectionEvents: Bool,
-    isHidden: Bool = false, limits: RoomConfiguration.Limits, at now: Instant
+    _ info: ConnectionInfo, socket: RoomSocket?, resumptionID: String?, suppressesConnectionEvents: Bool,
+    layoutClasses: [String] = [], isHidden: Bool = false, limits: RoomConfiguration.Limits, at now: Instant
   ) {
     self.info = info
     infoBytes = info.json.serialized().count
     self.socket = socket
     self.resumptionID = resumptionID
     self.suppressesConnectionEvents = suppressesConnectionEvents
+    self.layoutClasses = layoutClasses
     self.isHidden = isHidden
     seen = now
     signals = RoomRateLimit(rate: limits.signalRate, burst: limits.signalBurst, at: now)

@@ -20,7 +20,8 @@ extension Room {
     let info = StreamInfo(
       id: id, name: name, creationTime: now.unixMilliseconds, connection: request.sender,
       channels: channels)
-    let stream = RoomStream(info: info)
+    let classes = index(of: request.sender.id).map { members[$0].layoutClasses } ?? []
+    let stream = RoomStream(info: info, layoutClasses: classes)
     guard stateBytes + stream.infoBytes <= configuration.limits.stateBytes else { throw .streamLimit }
     streams.append(stream)
     succeed(request, payload: iceServers(for: request))

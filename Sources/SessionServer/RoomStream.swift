@@ -13,17 +13,26 @@ struct RoomStream: Sendable {
   var info: StreamInfo { didSet { infoBytes = info.json.serialized().count } }
   /// What it takes in the session's state.
   private(set) var infoBytes: Int
-  private(set) var subscribers: [Subscriber] = []
+  /// Its places in the layouts of composed archives.
+  var layoutClasses: [String]
+  private(set) var subscribers: [Subscriber]
   /// The latest that ended.
   private var ended: [Subscriber] = []
 
-  init(info: StreamInfo) {
+  init(info: StreamInfo, layoutClasses: [String] = [], subscribers: [Subscriber] = []) {
     self.info = info
+    self.layoutClasses = layoutClasses
+    self.subscribers = subscribers
     infoBytes = info.json.serialized().count
   }
 
   var id: String { info.id }
   var publisherID: String { info.connection.id }
+
+  /// Whether they are few and short enough to be kept.
+  static func areLayoutClasses(_ classes: [String]) -> Bool {
+    classes.count <= 64 && classes.allSatisfy { $0.utf8.count <= 256 }
+  }
 
   func subscriber(_ id: String) -> Subscriber? { subscribers.first { $0.id == id } }
 

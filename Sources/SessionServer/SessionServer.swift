@@ -27,15 +27,13 @@ package actor SessionServer {
   /// For clients that do not say how they reached it.
   let ownAddress: PublicAddress
   let report: @Sendable (SessionServerEvent) -> Void
-  let callbacks: CallbackDelivery?
+  let callbacks: [CallbackTarget: CallbackDelivery]
   let startedAt = MonotonicClock.now()
   var metrics = ServerMetrics()
   var rooms: RoomDirectory
   var sockets: [RoomSocket: WebSocket] = [:]
   var isTicking = false
   private(set) var isStopping = false
-  /// Of streams, set by server SDKs.
-  var layoutClasses: [String: [String]] = [:]
 
   /// Of the server when it speaks TLS.
   var certificateFile: String? { webConfiguration.certificate?.certificate }
@@ -45,6 +43,11 @@ package actor SessionServer {
   var recordings: [String: Recording] = [:]
   /// How many archives are being recovered.
   var recoveries = 0
+  /// Nil if sessions end with the process.
+  var sessionStore: SessionStore?
+  var isWritingPlanned = false
+  /// The last time.
+  var writingDuration = Duration.zero
   private let webConfiguration: WebServer.Configuration
   private var listening: ListeningSocket?
   /// Tells clients how they are seen from here; nil if its port was taken.
@@ -98,7 +101,8 @@ package actor SessionServer {
     self.access = access
     self.publicAddress = publicAddress
     self.report = report
-    callbacks = configuration.callbacks.map { CallbackDelivery($0) }
+    sessionStore = try Self.sessionStore(configuration)
+    callbacks = configuration.callbacks?.deliveries() ?? [:]
     webConfiguration = web
     apiKey = project.apiKey
     url = address.httpURL
@@ -145,6 +149,7 @@ package actor SessionServer {
     Log.info("serve", "listening on \(url)")
     report(.listening(url: url))
     carryOutArchives()
+    restoreSessions()
   }
 
   private func watchSTUN() {
@@ -156,22 +161,37 @@ package actor SessionServer {
 
   /// Finishes the archives, tells the clients that it goes away, and frees the port. Takes at most about a
   /// second, with archives as long as their recorders do, with callbacks that nobody takes five seconds more.
-  package func stop() async {
+  ///
+  /// - Parameter restarts: the next server of this state directory goes on with the sessions, if this one
+  ///   keeps them (`Configuration.keepsSessions`): clients are not told that they are over, but to come back.
+  package func stop(restarts: Bool = false) async {
     guard web != nil, !isStopping else { return }
     isStopping = true
     await stopArchives()
     guard let web else { return }
     self.web = nil
     web.stopListening()
-    carryOut(rooms.shutDown(at: now))
-    web.webSockets.forEach { $0.close(code: Int(RoomCloseCode.goingAway)) }
+    let restarts = restarts && sessionStore != nil
+    if !restarts { carryOut(rooms.shutDown(at: now)) }
+    writeSessions()
+    // What happens to the sessions from now on is not their end.
+    sessionStore = nil
+    let code = restarts ? RoomCloseCode.serviceRestart : RoomCloseCode.goingAway
+    web.webSockets.forEach { $0.close(code: Int(code)) }
     let deadline = MonotonicClock.now() + .seconds(1)
     while !web.webSockets.isEmpty && MonotonicClock.now() < deadline {
       try? await Task.sleep(for: .milliseconds(5))
     }
     web.close()
     stun = nil
-    await callbacks?.finish(within: .seconds(5))
+    await finishCallbacks()
+  }
+
+  /// All at once: none waits for another's dead receiver.
+  private func finishCallbacks() async {
+    await withTaskGroup { group in
+      for delivery in callbacks.values { group.addTask { await delivery.finish(within: .seconds(5)) } }
+    }
   }
 
   /// The path of an archive's file; nil as long as there is none.

@@ -24,6 +24,9 @@ extension SessionServer {
     /// Who is told what happens in sessions and to archives; nil: nobody.
     package var callbacks: Callbacks?
 
+    /// Sessions go on after this process has died and another one has started with the same state directory.
+    package var keepsSessions = false
+
     /// Serves TLS with these files.
     package var certificate: CertificateFiles?
     /// Serves TLS with a certificate of its own, made at the first use.

@@ -58,6 +58,7 @@ extension SessionServer {
         note(event)
       }
     }
+    sessionsChanged()
   }
 
   private func note(_ event: RoomEvent) {
@@ -71,13 +72,10 @@ extension SessionServer {
       archiveNoticed(stream, in: session)
     case .streamDestroyed(_, let stream, let reason):
       Log.info("serve", "stream \(stream.id) went: \(reason)")
-      layoutClasses[stream.id] = nil
     }
     report(.room(event))
-    if let callbacks, callbacks.isWanted(.session) {
-      let body = CallbackBody.json(event, apiKey: apiKey, time: now.unixMilliseconds)
-      callbacks.add(body, to: .session, session: event.session)
-    }
+    callbacks[.session]?.add(
+      CallbackBody.json(event, apiKey: apiKey, time: now.unixMilliseconds), session: event.session)
   }
 
   var now: RoomTime {

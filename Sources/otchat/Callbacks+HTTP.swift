@@ -11,16 +11,28 @@ extension Callbacks {
     client.maximumBodySize = 64 << 10
     client.logsPaths = false
     return Callbacks(sessionURL: sessionURL, archiveURL: archiveURL) { [client] url, body in
-      guard let url = ServerURL(url) else { return false }
+      guard let url = ServerURL(url) else { return "its URL is none" }
       var request = OTKit.HTTPRequest(url)
       request.method = "POST"
       request.headers = [("Content-Type", "application/json")]
       request.body = body
-      do {
-        return (200..<300).contains(try await client.send(request, step: .request).status)
+      do throws(OpenTokError) {
+        let status = try await client.send(request, step: .request).status
+        return (200..<300).contains(status) ? nil : "its receiver answers \(status)"
       } catch {
-        return false
+        return reason(error)
       }
+    }
+  }
+
+  /// Without the URL's path, which may hold a secret.
+  private static func reason(_ error: OpenTokError) -> String {
+    switch error {
+    case .notHTTP: "what answers there does not speak HTTP"
+    case .tooManyRedirects: "its receiver redirects, which is not followed"
+    case .answerTooLarge: "its receiver's answer is too large"
+    case .invalidURL: "its URL is none"
+    default: error.message
     }
   }
 

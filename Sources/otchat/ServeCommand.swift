@@ -8,7 +8,8 @@ import Participant
 import SessionServer
 import Terminal
 
-/// `otchat serve`: the session server until SIGTERM, SIGINT or SIGHUP.
+/// `otchat serve`: the session server until SIGTERM, SIGINT or SIGHUP, or until SIGUSR1 if it is to be started
+/// again.
 struct ServeCommand {
   private let arguments: Arguments
 
@@ -25,7 +26,7 @@ struct ServeCommand {
     if let path = arguments.text("pid-file") { try expectNoServer(of: path) }
     let (endings, end) = AsyncStream.makeStream(of: Ending.self)
     // Watched before anything is there that would have to be ended.
-    let signals = SignalWatch.stream(of: [SIGTERM, SIGINT, SIGHUP])
+    let signals = SignalWatch.stream(of: [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
     Task {
       for await signal in signals where signal != 0 { end.yield(.signal(signal)) }
     }
@@ -51,7 +52,9 @@ struct ServeCommand {
       await finish(server, events)
       throw error
     }
-    await finish(server, events)
+    var restarts = false
+    if case .signal(SIGUSR1) = ending { restarts = true }
+    await finish(server, events, restarts: restarts)
     switch ending {
     case .signal(SIGINT): exit(ExitCode.interrupted.rawValue)
     case .signal: break
@@ -80,8 +83,8 @@ struct ServeCommand {
     return .signal(SIGTERM)
   }
 
-  private func finish(_ server: SessionServer, _ events: EventWriter?) async {
-    await server.stop()
+  private func finish(_ server: SessionServer, _ events: EventWriter?, restarts: Bool = false) async {
+    await server.stop(restarts: restarts)
     events?.close()
     if let path = arguments.text("pid-file") { unlink(path) }
   }
@@ -107,6 +110,7 @@ struct ServeCommand {
     // Absolute, since --daemon changes the directory.
     configuration.archiveDirectory = arguments.text("archive-dir").map { URL(filePath: $0).path }
     configuration.recorders = .standard
+    configuration.keepsSessions = true
     if let seconds = arguments.integer("archive-max-duration") {
       configuration.archiveLimits.duration = .seconds(seconds)
     }

@@ -39,6 +39,36 @@ import Testing
     return client
   }
 
+  /// Of the token, or set before the recording began.
+  @Test func theRecorderHearsOfLayoutClassesThatWereThereBefore() async throws {
+    let directory = TemporaryDirectory()
+    let recorders = FakeRecorders()
+    try await withRecordingServer(directory, recorders) { server in
+      let anna = try publisher(server)
+      let session = anna.base.session
+      let classes: JSON = ["items": [["id": "stream-of-anna", "layoutClassList": ["focus"]]]]
+      let path = "/v2/project/100/session/\(session)/stream"
+      #expect(try server.request("PUT", path, headers: Self.signed, body: classes.serialized()).status == 200)
+      #expect(try ask(server, "POST", "", ["sessionId": .string(session)]).status == 200)
+      try await eventually("the recorder hears of anna") {
+        recorders.calls.contains("classes focus of stream-of-anna")
+      }
+      let token = Token(
+        apiKey: "100", sessionID: session, createTime: WallClock.microseconds() / 1_000_000,
+        expireTime: WallClock.microseconds() / 1_000_000 + 600, nonce: "1",
+        initialLayoutClassList: "full right")
+      let bert = try SignallingClient(
+        server, session: session, token: token.signed(secret: "test-secret"), id: "bert")
+      try bert.join()
+      #expect(try bert.publish("stream-of-bert").status == 200)
+      let streams = try server.json("GET", path, headers: Self.signed)
+      #expect(streams["items"]?[1]?["layoutClassList"] == ["full", "right"])
+      try await eventually("the recorder hears of bert") {
+        recorders.calls.contains("classes full right of stream-of-bert")
+      }
+    }
+  }
+
   private func untilAvailable(_ server: SessionServer, _ id: String) async throws -> JSON {
     var archive: JSON = [:]
     try await eventually("the archive is available") {

@@ -12,7 +12,7 @@ import Testing
     let port = receiver.port
     return Callbacks(sessionURL: "/sessions", archiveURL: "/archives") { path, body in
       let answer = try? LoopbackClient(port: port).request("POST", path, headers: [:], body: body)
-      return answer?.status == 200
+      return answer?.status == 200 ? nil : "status \(answer?.status ?? 0)"
     }
   }
 
@@ -62,6 +62,28 @@ import Testing
     }
     let events = try receiver.requests.map { try JSON(parsing: $0.body)["event"]?.stringValue }
     #expect(events == ["connectionCreated", "connectionDestroyed"])
+  }
+
+  @Test func aDeadReceiverStarvesNobodyElse() async throws {
+    let taken = Lock<[String]>([])
+    let deliveries = Callbacks(sessionURL: "/sessions", archiveURL: "/archives") { url, _ in
+      guard url == "/archives" else {
+        // It accepts and never answers; cancelled at the end.
+        try? await Task.sleep(for: .seconds(3600))
+        return "timeout"
+      }
+      taken.withLock { $0.append(url) }
+      return nil
+    }.deliveries()
+    for session in 0..<20 { deliveries[.session]?.add([:], session: String(session)) }
+    for session in 0..<20 { deliveries[.archive]?.add([:], session: String(session)) }
+    try await eventually("all archives are told") { taken.withLock { $0.count } == 20 }
+    await deliveries[.session]?.finish(within: .zero)
+  }
+
+  @Test func nobodyIsToldWithoutAURL() {
+    #expect(
+      Callbacks(archiveURL: "/archives") { _, _ in nil }.deliveries().keys.map(\.rawValue) == ["archive"])
   }
 
   @Test func archivesAreTold() async throws {

@@ -98,9 +98,10 @@ final class SignallingClient {
   /// The socket vanishes, as when a network goes away.
   func lose() { socket.connection.reset() }
 
-  func resume() throws {
+  /// - Parameter other: the port of a server that has come in the first one's place.
+  func resume(at other: Int? = nil) throws {
     socket = try WebSocketClient(
-      port: port, path: "/rumorwebsocketsv2?socketId=\(socketID)&reconnect=true&attempt=2")
+      port: other ?? port, path: "/rumorwebsocketsv2?socketId=\(socketID)&reconnect=true&attempt=2")
   }
 
   func leave(code: Int?) throws { try socket.sendClose(code: code) }

@@ -10,9 +10,9 @@ struct CallbackPostTests {
     defer { receiver.stop() }
     let url = receiver.url + "/events?key=1"
     let callbacks = Callbacks.posting(sessionURL: url, archiveURL: nil)
-    for isTaken in [false, false, false, true] {
-      let answer = await callbacks.post(url, [UInt8](#"{"event":"x"}"#.utf8))
-      #expect(answer == isTaken)
+    for status in [503, 302, 404, 204] {
+      let refusal = await callbacks.post(url, [UInt8](#"{"event":"x"}"#.utf8))
+      #expect(refusal == (status == 204 ? nil : "its receiver answers \(status)"))
     }
     #expect(receiver.requests.count == 4)
     for request in receiver.requests {
@@ -25,8 +25,13 @@ struct CallbackPostTests {
   @Test func nobodyThereIsAFailure() async throws {
     let receiver = try HTTPReceiver(statuses: [200])
     receiver.stop()
-    let callbacks = Callbacks.posting(sessionURL: receiver.url, archiveURL: nil)
-    try await eventually("the port is closed") { await !callbacks.post(receiver.url, []) }
+    let url = receiver.url + "/secret?key=secret"
+    let callbacks = Callbacks.posting(sessionURL: url, archiveURL: nil)
+    try await eventually("the port is closed") {
+      guard let refusal = await callbacks.post(url, []) else { return false }
+      #expect(refusal.contains("connection refused") && !refusal.contains("secret"), "\(refusal)")
+      return true
+    }
   }
 
   @Test(arguments: [

@@ -34,10 +34,10 @@ extension SessionServer {
     case .changed(let archive):
       Log.info("serve", "archive \(archive.id) \(archive.status.rawValue): \(archive.reason)")
       report(.archive(archive))
-      if let callbacks, callbacks.isWanted(.archive) {
+      if let delivery = callbacks[.archive] {
         var body = json(archive, at: ownAddress)
         body["event"] = "archive"
-        callbacks.add(body, to: .archive, session: archive.sessionID)
+        delivery.add(body, session: archive.sessionID)
       }
     }
   }
@@ -67,6 +67,9 @@ extension SessionServer {
     }
     let (commands, queue) = AsyncStream.makeStream(of: RecorderCommand.self)
     recordings[id] = Recording(commands: queue, lock: lock)
+    for (stream, classes) in rooms.layoutClasses(of: archive.sessionID) {
+      queue.yield(.layoutClasses(classes, ofStream: stream))
+    }
     Task { await self.run(recorder, id, commands) }
   }
 
@@ -153,6 +156,9 @@ extension SessionServer {
     archives.streamCreated(
       Archive.Stream(stream), session: session, automatic: automatic, id: UUID.v4(),
       occupancy: rooms.occupancy(of: session), at: now)
+    if let classes = rooms.layoutClasses(of: session)[stream.id] {
+      archives.layoutClasses(classes, ofStream: stream.id, session: session)
+    }
     carryOutArchives()
   }
 }

@@ -1,38 +1,46 @@
 import Base
 import OpenTokProtocol
 
-/// Posts callbacks in the background: adding one never waits for a receiver.
+/// Posts the callbacks of one target in the background: adding one never waits for the receiver, and a
+/// receiver that is dead takes no other target's turn.
 final class CallbackDelivery: Sendable {
-  private let callbacks: Callbacks
+  private let target: CallbackTarget
+  private let url: String
+  private let post: Callbacks.Post
   private let state: Lock<State>
 
   private struct State {
     var queue: CallbackQueue
     var isOver = false
     var isFull = false
+    /// Why the last one was not taken; nil if it was.
+    var refusal: String?
     var tasks: [Int: Task<Void, Never>] = [:]
     var lastTask = 0
   }
 
-  init(_ callbacks: Callbacks, limits: CallbackQueue.Limits = CallbackQueue.Limits()) {
-    self.callbacks = callbacks
+  init(
+    _ target: CallbackTarget, url: String, limits: CallbackQueue.Limits = CallbackQueue.Limits(),
+    post: @escaping Callbacks.Post
+  ) {
+    self.target = target
+    self.url = url
+    self.post = post
     state = Lock(State(queue: CallbackQueue(limits: limits)))
   }
 
-  func isWanted(_ target: CallbackTarget) -> Bool { callbacks.url(target) != nil }
-
   /// Any thread; does not block.
-  func add(_ json: JSON, to target: CallbackTarget, session: String) {
-    guard isWanted(target) else { return }
+  func add(_ json: JSON, session: String) {
     let body = json.serialized()
     let isFirstDropped = state.withLock { state in
       guard !state.isOver else { return false }
       let wasFull = state.isFull
-      state.isFull = !state.queue.add(
-        body, to: CallbackQueue.Lane(target: target, session: session), at: MonotonicClock.now())
+      state.isFull = !state.queue.add(body, to: session, at: MonotonicClock.now())
       return state.isFull && !wasFull
     }
-    if isFirstDropped { Log.error("callback", "too many callbacks wait: new ones are dropped") }
+    if isFirstDropped {
+      Log.error("callback", "too many callbacks of the \(target.rawValue) wait: new ones are dropped")
+    }
     pump()
   }
 
@@ -49,7 +57,7 @@ final class CallbackDelivery: Sendable {
       return (state.queue.count, Array(state.tasks.values))
     }
     for task in tasks { task.cancel() }
-    if left > 0 { Log.error("callback", "\(left) callbacks were not delivered") }
+    if left > 0 { Log.error("callback", "\(left) callbacks of the \(target.rawValue) were not delivered") }
   }
 
   /// Begins whatever is due.
@@ -71,16 +79,24 @@ final class CallbackDelivery: Sendable {
   }
 
   private func deliver(_ post: CallbackQueue.Post) async {
-    let url = callbacks.url(post.lane.target) ?? ""
-    let success = await callbacks.post(url, post.body)
-    let outcome = state.withLock {
-      $0.queue.finished(post.lane, success: success, at: MonotonicClock.now())
+    let refusal = await self.post(url, post.body)
+    let (outcome, isNews) = state.withLock { state in
+      defer { state.refusal = refusal }
+      return (
+        state.queue.finished(post.session, success: refusal == nil, at: MonotonicClock.now()),
+        state.refusal != refusal
+      )
     }
     pump()
+    // Of a receiver that stays dead once, not for each of its callbacks.
+    if let refusal, isNews {
+      Log.warning("callback", "a callback of the \(target.rawValue) is not taken: \(refusal)")
+    }
     switch outcome {
     case .delivered: break
     case .givenUp:
-      Log.error("callback", "nobody took a callback of the \(post.lane.target.rawValue): given up")
+      Log.error(
+        "callback", "nobody took a callback of the \(target.rawValue), given up: \(refusal ?? "")")
     case .again(let pause):
       try? await Task.sleep(for: pause)
       pump()

@@ -1,6 +1,6 @@
 import Base
 
-/// Which callbacks are to be posted next: in order within a lane, with growing pauses after failures.
+/// Which callbacks of one receiver are to be posted next: in order within a session, with growing pauses after failures.
 ///
 /// A pure state machine, bounded in everything: it is told the time and what became of each post.
 struct CallbackQueue {
@@ -16,14 +16,8 @@ struct CallbackQueue {
     var longestPause = Duration.seconds(60)
   }
 
-  /// Messages of one lane are posted one after the other.
-  struct Lane: Hashable {
-    var target: CallbackTarget
-    var session: String
-  }
-
   struct Post: Equatable {
-    var lane: Lane
+    var session: String
     var body: [UInt8]
   }
 
@@ -41,23 +35,24 @@ struct CallbackQueue {
   }
 
   let limits: Limits
-  private var lanes: [Lane: Waiting] = [:]
-  /// Lanes in the order in which their turn comes, each once.
-  private var turns: [Lane] = []
+  /// By session.
+  private var lanes: [String: Waiting] = [:]
+  /// Sessions in the order in which their turn comes, each once.
+  private var turns: [String] = []
   private(set) var count = 0
   private var postCount = 0
 
   init(limits: Limits = Limits()) { self.limits = limits }
 
   /// - Returns: false if the queue is full.
-  mutating func add(_ body: [UInt8], to lane: Lane, at now: Instant) -> Bool {
+  mutating func add(_ body: [UInt8], to session: String, at now: Instant) -> Bool {
     guard count < limits.messages else { return false }
     count += 1
-    if lanes[lane] == nil {
-      lanes[lane] = Waiting(bodies: [], due: now)
-      turns.append(lane)
+    if lanes[session] == nil {
+      lanes[session] = Waiting(bodies: [], due: now)
+      turns.append(session)
     }
-    lanes[lane]?.bodies.append(body)
+    lanes[session]?.bodies.append(body)
     return true
   }
 
@@ -65,43 +60,43 @@ struct CallbackQueue {
   /// be is on its way.
   mutating func next(at now: Instant) -> Post? {
     guard postCount < limits.posts,
-      let turn = turns.firstIndex(where: { lane in
-        lanes[lane].map { !$0.isUnderWay && $0.due <= now } ?? false
+      let turn = turns.firstIndex(where: { session in
+        lanes[session].map { !$0.isUnderWay && $0.due <= now } ?? false
       })
     else { return nil }
-    let lane = turns.remove(at: turn)
-    turns.append(lane)
-    guard let body = lanes[lane]?.bodies.first else { return nil }
-    lanes[lane]?.isUnderWay = true
+    let session = turns.remove(at: turn)
+    turns.append(session)
+    guard let body = lanes[session]?.bodies.first else { return nil }
+    lanes[session]?.isUnderWay = true
     postCount += 1
-    return Post(lane: lane, body: body)
+    return Post(session: session, body: body)
   }
 
   /// Whoever pauses after a failure is due at once: there is little time left.
   mutating func hurry(at now: Instant) {
-    for lane in turns { lanes[lane]?.due = now }
+    for session in turns { lanes[session]?.due = now }
   }
 
-  /// A post of that lane was taken by its receiver, or was not.
-  mutating func finished(_ lane: Lane, success: Bool, at now: Instant) -> Outcome {
-    guard var waiting = lanes[lane], waiting.isUnderWay else { return .delivered }
+  /// A post of that session was taken by its receiver, or was not.
+  mutating func finished(_ session: String, success: Bool, at now: Instant) -> Outcome {
+    guard var waiting = lanes[session], waiting.isUnderWay else { return .delivered }
     postCount -= 1
     waiting.isUnderWay = false
     waiting.failures += success ? 0 : 1
     if !success && waiting.failures < limits.attempts {
       let pause = min(limits.pause * (1 << min(waiting.failures - 1, 16)), limits.longestPause)
       waiting.due = now + pause
-      lanes[lane] = waiting
+      lanes[session] = waiting
       return .again(after: pause)
     }
     waiting.bodies.removeFirst()
     waiting.failures = 0
     count -= 1
     if waiting.bodies.isEmpty {
-      lanes[lane] = nil
-      turns.removeAll { $0 == lane }
+      lanes[session] = nil
+      turns.removeAll { $0 == session }
     } else {
-      lanes[lane] = waiting
+      lanes[session] = waiting
     }
     return success ? .delivered : .givenUp
   }

@@ -5,26 +5,29 @@ package enum CallbackTarget: String, Hashable, Sendable {
 
 /// Where an app server hears of sessions and archives.
 package struct Callbacks: Sendable {
+  /// Posts JSON to a URL. Returns nil if it was taken, else why not, for the log: without the URL's path and
+  /// query, which may hold secrets. Must return in bounded time.
+  package typealias Post = @Sendable (_ url: String, _ body: [UInt8]) async -> String?
+
   /// Hears of connections and streams (OpenTok's session monitoring); nil: nobody does. May hold secrets.
   package var sessionURL: String?
   /// Hears of the status of archives; nil: nobody does. May hold secrets.
   package var archiveURL: String?
-  /// Posts JSON to a URL and returns whether it was taken. Must return in bounded time; must not log the URL.
-  package var post: @Sendable (_ url: String, _ body: [UInt8]) async -> Bool
+  package var post: Post
 
-  package init(
-    sessionURL: String? = nil, archiveURL: String? = nil,
-    post: @escaping @Sendable (_ url: String, _ body: [UInt8]) async -> Bool
-  ) {
+  package init(sessionURL: String? = nil, archiveURL: String? = nil, post: @escaping Post) {
     self.sessionURL = sessionURL
     self.archiveURL = archiveURL
     self.post = post
   }
 
-  func url(_ target: CallbackTarget) -> String? {
-    switch target {
-    case .session: sessionURL
-    case .archive: archiveURL
+  /// A delivery for each target that somebody wants to hear of.
+  func deliveries() -> [CallbackTarget: CallbackDelivery] {
+    let urls: [CallbackTarget: String?] = [.session: sessionURL, .archive: archiveURL]
+    var deliveries: [CallbackTarget: CallbackDelivery] = [:]
+    for case (let target, let url?) in urls {
+      deliveries[target] = CallbackDelivery(target, url: url, post: post)
     }
+    return deliveries
   }
 }

@@ -70,7 +70,7 @@ extension SessionServer {
   private func streams(of session: String) -> HTTPResponse {
     let streams = rooms.state(of: session)?.streams ?? []
     let answer: JSON = [
-      "count": .integer(Int64(streams.count)), "items": .array(streams.map { json($0) }),
+      "count": .integer(Int64(streams.count)), "items": .array(streams.map { json($0, of: session) }),
     ]
     return .json(answer.serialized())
   }
@@ -79,13 +79,14 @@ extension SessionServer {
     guard let stream = rooms.state(of: session)?.streams.first(where: { $0.id == id }) else {
       return .failure(404, "no such stream")
     }
-    return .json(json(stream).serialized())
+    return .json(json(stream, of: session).serialized())
   }
 
-  private func json(_ stream: StreamInfo) -> JSON {
-    [
+  private func json(_ stream: StreamInfo, of session: String) -> JSON {
+    let classes = rooms.layoutClasses(of: session)[stream.id] ?? []
+    return [
       "id": .string(stream.id), "videoType": .string(stream.videoType ?? ""), "name": .string(stream.name),
-      "layoutClassList": .array((layoutClasses[stream.id] ?? []).map { .string($0) }),
+      "layoutClassList": .array(classes.map { .string($0) }),
     ]
   }
 
@@ -93,15 +94,18 @@ extension SessionServer {
     guard let items = (try? JSON(parsing: request.body))?["items"]?.arrayValue else {
       return .failure(400, "items are missing")
     }
-    let streams = rooms.state(of: session)?.streams.map(\.id) ?? []
     var changes: [String: [String]] = [:]
     for item in items {
-      guard let id = item["id"]?.stringValue, streams.contains(id),
-        let classes = item["layoutClassList"]?.arrayValue, classes.count <= 64
-      else { return .failure(400, "no such stream, or no list of classes") }
+      guard let id = item["id"]?.stringValue, let classes = item["layoutClassList"]?.arrayValue else {
+        return .failure(400, "a stream's id or list of classes is missing")
+      }
       changes[id] = classes.compactMap(\.stringValue)
     }
-    layoutClasses.merge(changes) { _, new in new }
+    do {
+      carryOut(try rooms.perform(.setLayoutClasses(changes), in: session, at: now))
+    } catch {
+      return .failure(400, "no such stream, or too many classes")
+    }
     for (stream, classes) in changes {
       archives.layoutClasses(classes, ofStream: stream, session: session)
     }

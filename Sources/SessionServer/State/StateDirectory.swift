@@ -24,15 +24,18 @@ struct StateDirectory {
     }
   }
 
-  /// The bytes of a file; nil if there is none. Takes read rights from others that it finds there.
-  func read(_ name: String) throws(SessionServerError) -> [UInt8]? {
+  /// The bytes of a file, at most so many; nil if there is none. Takes read rights from others that it finds
+  /// there.
+  func read(_ name: String, limit: Int = 64 << 10) throws(SessionServerError) -> [UInt8]? {
     let file = self.file(name)
     let descriptor = open(file, O_RDONLY | O_CLOEXEC)
     if descriptor < 0 && errno == ENOENT { return nil }
     guard descriptor >= 0 else { throw .state(path: file, reason: Self.lastError) }
     defer { close(descriptor) }
     _ = fchmod(descriptor, 0o600)
-    var bytes = [UInt8](repeating: 0, count: 64 << 10)
+    var status = stat()
+    let size = fstat(descriptor, &status) == 0 ? min(max(0, Int(status.st_size)), limit) : 0
+    var bytes = [UInt8](repeating: 0, count: size)
     let count = Glibc.read(descriptor, &bytes, bytes.count)
     guard count >= 0 else { throw .state(path: file, reason: Self.lastError) }
     return Array(bytes[..<count])
@@ -56,6 +59,22 @@ struct StateDirectory {
     if errno == EEXIST { return false }
     throw .state(path: file, reason: Self.lastError)
   }
+
+  /// The names of all that is there.
+  var names: [String] {
+    guard let listing = opendir(path) else { return [] }
+    defer { closedir(listing) }
+    var names: [String] = []
+    while let entry = readdir(listing) {
+      names.append(
+        withUnsafePointer(to: &entry.pointee.d_name) {
+          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        })
+    }
+    return names
+  }
+
+  func remove(_ name: String) { unlink(file(name)) }
 
   func file(_ name: String) -> String { path + "/" + name }
 
