@@ -121,7 +121,10 @@ let package = Package(
       swiftSettings: settings, linkerSettings: linking),
     .executableTarget(
       name: "bench", dependencies: ["MediaIO", "Peer"], path: "Tests/Bench",
-      exclude: ["bench.py", "bench_chromium.py", "bench_load.py", "bench_terminal.py", "run", "smoke"],
+      exclude: [
+        "bench.py", "bench_chromium.py", "bench_load.py", "bench_server.py", "bench_terminal.py", "run",
+        "smoke",
+      ],
       swiftSettings: settings),
     .executableTarget(
       name: "terminal-probe", dependencies: ["Base", "Codecs", "Terminal"], path: "Tests/TerminalProbe",

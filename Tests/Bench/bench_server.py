@@ -67,6 +67,8 @@ class Connection(asyncio.Protocol):
 
     def write(self, data, opcode=2):
         """One frame; masked with zeros (RFC 6455 wants a mask, not which one)."""
+        if self.transport.is_closing():
+            return  # It is asked again, or sent again, after the return.
         size = len(data)
         head = struct.pack(">BB", 0x80 | opcode, 0x80 | size) if size < 126 else struct.pack(">BBH", 0x80 | opcode, 0xFE, size)
         self.transport.write(head + b"\0\0\0\0" + data)

@@ -66,6 +66,18 @@ import Testing
     }
   }
 
+  @Test func cutsOffWhoSendsABodyForEver() async throws {
+    try await withServer({ $0.limits.bodyDuration = .milliseconds(50) }) { host, port in
+      let client = try LoopbackClient(port: port)
+      try client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+      try await eventually("it is cut off", state: { "\(await host.connectionCount)" }) {
+        try? client.send("a")
+        return await host.connectionCount == 0
+      }
+      #expect(try LoopbackClient(port: port).request("POST", "/echo", body: [1, 2]).status == 200)
+    }
+  }
+
   /// Of the second, libwebsockets takes the headers for the body, and never gets to the end of it.
   @Test(arguments: [
     "GET /echo HTTP/1.1\r\nHost: a\r\n\r\n", "POST /echo HTTP/1.1\r\nContent-Length: 2\r\n\r\nab",

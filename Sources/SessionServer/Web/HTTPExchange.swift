@@ -7,6 +7,8 @@ struct HTTPExchange {
   var request: HTTPRequest
   /// The connection cannot be used again after the answer.
   var closes: Bool
+  /// Its body has to be complete by then, however busily pieces of it come.
+  var deadline = Instant.zero
 }
 
 /// A file on its way out.
@@ -71,6 +73,7 @@ extension WebServer {
     // For a POST libwebsockets reports the end of a body of no bytes too.
     if length == 0 && method != .post { return answer(wsi, exchange) }
     exchanges[wsi] = exchange
+    exchanges[wsi]?.deadline = MonotonicClock.now() + configuration.limits.bodyDuration
     return true
   }
 
@@ -155,6 +158,13 @@ extension WebServer {
       initialized = max(0, Int(copy(buffer.baseAddress, count + 1)))
     }
     return bytes.isEmpty ? nil : String(decoding: bytes.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// A piece of a body. False closes the connection.
+  func receiveBody(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let deadline = exchanges[wsi]?.deadline else { return true }
+    exchanges[wsi]?.request.body.append(contentsOf: bytes)
+    return MonotonicClock.now() < deadline
   }
 
   // MARK: - Out

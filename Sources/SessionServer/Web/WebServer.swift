@@ -12,6 +12,8 @@ package final class WebServer {
     package var connections = 1000
     /// A larger request body is answered with 413.
     package var bodyBytes = 64 << 10
+    /// Who needs longer to send a body is cut off.
+    package var bodyDuration = Duration.seconds(30)
     /// A larger WebSocket message closes the socket with 1009.
     package var messageBytes = 256 << 10
     /// A WebSocket whose reader leaves more than this unread is cut off. A session's state and all that a

@@ -31,7 +31,7 @@ extension WebServer {
     case LWS_CALLBACK_HTTP:
       return begin(wsi, path: String(decoding: bytes, as: UTF8.self))
     case LWS_CALLBACK_HTTP_BODY:
-      exchanges[wsi]?.request.body.append(contentsOf: bytes)
+      return receiveBody(wsi, bytes)
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
       guard let exchange = exchanges.removeValue(forKey: wsi) else { return true }
       return answer(wsi, exchange)
