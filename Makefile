@@ -4,7 +4,7 @@ SWIFT_FLAGS ?=
 release := .build/release/otchat
 
 .PHONY: run build test test-unit test-calls test-devices lint format bench bench-network bench-connectivity fuzz sanitize install
-.PHONY: clean setup bench-load smoke deb examples
+.PHONY: clean setup bench-load bench-server smoke deb examples
 
 run: build
 	$(release) connect $(ARGS)
@@ -61,6 +61,10 @@ bench-connectivity: setup-test build
 # What receivers cost: 40 that count packets of one stream, 10 that decode it, tabs of Chromium.
 bench-load: setup-test build
 	Tests/Bench/run --only load
+
+# The session server: 200 connections, 50 signals a second, kill -9 in the middle; `make bench-server ARGS=5` for 5 minutes.
+bench-server: setup-test build
+	Tests/Bench/server $(ARGS)
 
 # The smoke scenario 100 times in a row, none of which may fail; `make smoke ARGS="--page --runs 10"` with a browser.
 smoke: build

@@ -123,7 +123,7 @@ let package = Package(
       name: "bench", dependencies: ["MediaIO", "Peer"], path: "Tests/Bench",
       exclude: [
         "bench.py", "bench_chromium.py", "bench_load.py", "bench_server.py", "bench_terminal.py", "run",
-        "smoke",
+        "server", "smoke",
       ],
       swiftSettings: settings),
     .executableTarget(

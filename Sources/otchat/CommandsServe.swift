@@ -6,7 +6,8 @@ extension Commands {
     description: [
       """
       It is ready when it prints 'listening on URL'; that URL in a browser is a peer. SIGTERM ends it, and the calls \
-      on it.
+      on it. SIGUSR1 ends it for a restart: clients wait for the next server of the same state directory, and their \
+      calls go on. So they do after a crash.
       """,
       """
       Tokens of /session and /room/NAME are good for a day, and 30 s more for clocks that differ. /healthz tells that it \

@@ -250,6 +250,8 @@ import Testing
     try await withSessionServer { server in
       let page = try server.request("GET", "/")
       #expect(isSame(page.body, file))
+      let types = try server.request("GET", "/v2/js/opentok.d.ts")
+      #expect(types.text.contains("declare namespace OT {"))
     }
   }
 

@@ -1,5 +1,7 @@
 """The API as pages for OpenTok.js use it, on a page that has nothing but the library."""
 import json
+import pathlib
+import re
 
 # A page's own few lines: promises of events and of completion handlers, media without devices.
 HELPERS = """<script>
@@ -35,6 +37,35 @@ async def page_of(room, browser="chromium", body="", **options):
     page.credentials = await room.server.credentials(room.name)
     await page.js(f"window.credentials = {json.dumps(page.credentials)}, 1")
     return page
+
+
+def declared():
+    """What opentok.d.ts says that there is, by class; OT's own under "OT"."""
+    text = (pathlib.Path(__file__).parents[2] / "Sources/Browser/opentok.d.ts").read_text()
+    found = {"OT": set(re.findall(r"^  (?:function|const) (\w+)", text, re.M))}
+    for name, body in re.findall(r"^  class (\w+).*?\{\n(.*?)^  \}", text, re.M | re.S):
+        found[name] = set(re.findall(r"^    (?:readonly )?(\w+)\??[<(:]", body, re.M))
+    return found
+
+
+async def test_declarations(room):
+    """opentok.d.ts declares what there is, and nothing else."""
+    page = await page_of(room)
+    there = await page.js("""(async () => {
+      const session = await connected(credentials);
+      const publisher = OT.initPublisher(null, media());
+      await done((handler) => session.publish(publisher, handler));
+      const subscriber = session.subscribe(publisher.stream, null);
+      const names = (...objects) => objects.flatMap(Object.getOwnPropertyNames).filter((name) => name !== 'constructor' && name[0] !== '_');
+      const both = (object) => names(object, Object.getPrototypeOf(object));
+      const emitter = names(Object.getPrototypeOf(Object.getPrototypeOf(session)));
+      return {OT: [...names(OT), ...emitter], Session: both(session), Publisher: both(publisher), Subscriber: both(subscriber), EventEmitter: emitter};
+    })()""")
+    said = declared()
+    assert set(said) == set(there)
+    for name, members in said.items():
+        missing, invented = set(there[name]) - members, members - set(there[name])
+        assert not missing and not invented, f"{name}: not declared: {sorted(missing)}; not there: {sorted(invented)}"
 
 
 async def test_events(room):

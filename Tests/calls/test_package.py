@@ -44,11 +44,21 @@ def test_the_package_names_what_it_needs(binary, package):
         "libavcodec", "libavdevice", "libavformat", "libavutil", "libswresample", "libswscale"}
 
 
+def test_systemd_takes_the_unit(binary, tmp_path):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd-analyze is missing")
+    unit = tmp_path / "otchat.service"
+    unit.write_text((ROOT / "packaging/otchat.service").read_text().replace("/usr/bin/otchat", binary))
+    done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=300)
+    # It looks at what else is installed here too.
+    assert done.returncode == 0 and "otchat.service" not in done.stderr, done.stderr
+
+
 def test_what_the_package_installs_runs(package, home):
     files = {line.split()[5]: line for line in out("dpkg-deb", "-c", str(package)).splitlines()}
     for path in ("usr/bin/otchat", "usr/share/man/man1/otchat.1.gz", "usr/share/doc/otchat/copyright",
                  "usr/share/bash-completion/completions/otchat", "usr/share/zsh/vendor-completions/_otchat",
-                 "usr/share/fish/vendor_completions.d/otchat.fish"):
+                 "usr/share/fish/vendor_completions.d/otchat.fish", "usr/lib/systemd/system/otchat.service"):
         assert f"./{path}" in files, files
     assert all(line.split()[1] == "root/root" for line in files.values())
     assert files["./usr/bin/otchat"].startswith("-rwxr-xr-x")

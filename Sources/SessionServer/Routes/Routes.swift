@@ -46,6 +46,9 @@ extension SessionServer {
         Self.page(PackageResources.opentok_js, type: "text/javascript")
       }
     }
+    router.add([.get], "/v2/js/opentok.d.ts") { _, _ in
+      Self.page(PackageResources.opentok_d_ts, type: "text/plain")
+    }
   }
 
   private static func page(_ bytes: [UInt8], type: String) -> HTTPResponse {

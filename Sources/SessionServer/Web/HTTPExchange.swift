@@ -43,7 +43,6 @@ extension WebServer {
 
   /// The headers are there. False closes the connection.
   func begin(_ wsi: OpaquePointer, path: String) -> Bool {
-    let isFirst = asking.insert(wsi).inserted
     guard let method = method(of: wsi) else {
       return respond(wsi, nil, .failure(405, "no such method"), closing: true)
     }
@@ -62,12 +61,16 @@ extension WebServer {
     guard let length = UInt64(lengthText), lengthText.allSatisfy({ $0.isASCII && $0.isNumber }) else {
       return respond(wsi, request, .failure(400, "bad Content-Length"), closing: true)
     }
-    if length > 0 && !isFirst && hasUnservedInput(wsi) {
+    if length > 0 && hasUnservedInput(wsi) {
       return respond(wsi, request, .failure(503, "a body has to wait for the answer before"), closing: true)
     }
     if length > UInt64(configuration.limits.bodyBytes) {
       let closes = length > UInt64(Self.discardedBodyBytes)
-      return respond(wsi, request, .failure(413, "the body is too big"), closing: closes)
+      guard respond(wsi, request, .failure(413, "the body is too big"), closing: closes) else { return false }
+      // libwebsockets waits for the end of what is thrown away.
+      lws_set_timeout(
+        wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(configuration.limits.bodyDuration.seconds.rounded(.up)))
+      return true
     }
     let exchange = HTTPExchange(request: request, closes: false)
     // For a POST libwebsockets reports the end of a body of no bytes too.
@@ -107,11 +110,15 @@ extension WebServer {
   }
 
   /// Whether this request came along with one before it. If so libwebsockets would read its headers once
-  /// more as its body, for ever, and serve nobody else. It does not say of whom it has input, which may be
-  /// somebody's who does not read the answers to what was asked before; so the first request of a connection,
-  /// which has none before it, is never refused.
+  /// more as its body, for ever, and serve nobody else. It says only that it has input of somebody, which may
+  /// be one who does not read the answers to what was asked before; of those that it is to take none from it
+  /// does not say so, and for this question these are all the others.
   private func hasUnservedInput(_ wsi: OpaquePointer) -> Bool {
-    lws_service_adjust_timeout(lws_get_context(wsi), 1, 0) == 0
+    let context = lws_get_context(wsi)
+    guard lws_service_adjust_timeout(context, 1, 0) == 0 else { return false }
+    for other in connections where other != wsi { lws_rx_flow_control(other, 0) }
+    defer { for other in connections where other != wsi { lws_rx_flow_control(other, 1) } }
+    return lws_service_adjust_timeout(context, 1, 0) == 0
   }
 
   private func method(of wsi: OpaquePointer) -> HTTPMethod? {

@@ -67,14 +67,13 @@ package final class WebServer {
 
   package let configuration: Configuration
   /// TCP connections now, HTTP and WebSocket.
-  package private(set) var connectionCount = 0
+  package var connectionCount: Int { connections.count }
 
   let handlers: Handlers
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var upgrades: [OpaquePointer: HTTPRequest] = [:]
   var downloads: [OpaquePointer: Download] = [:]
-  /// Who has sent a request already.
-  var asking: Set<OpaquePointer> = []
+  private(set) var connections: Set<OpaquePointer> = []
   var sockets: [OpaquePointer: WebSocket] = [:]
   var nextSocketID = 1
   var scratch: [UInt8] = []
@@ -158,7 +157,7 @@ package final class WebServer {
     exchanges = [:]
     upgrades = [:]
     downloads = [:]
-    asking = []
+    connections = []
     contextLock.withLock { _ in lws_context_destroy(context) }
     memory.free()
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
@@ -211,14 +210,14 @@ package final class WebServer {
 
   var isAboveConnectionLimit: Bool { connectionCount > configuration.limits.connections }
 
-  func connectionOpened(_ wsi: OpaquePointer) { connectionCount += 1 }
+  func connectionOpened(_ wsi: OpaquePointer) { connections.insert(wsi) }
 
   func connectionGone(_ wsi: OpaquePointer) {
-    if watched.removeValue(forKey: wsi) == nil { connectionCount -= 1 }
+    watched[wsi] = nil
+    connections.remove(wsi)
     exchanges[wsi] = nil
     upgrades[wsi] = nil
     downloads[wsi] = nil
-    asking.remove(wsi)
   }
 }
 
