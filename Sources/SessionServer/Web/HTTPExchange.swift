@@ -7,8 +7,6 @@ struct HTTPExchange {
   var request: HTTPRequest
   /// The connection cannot be used again after the answer.
   var closes: Bool
-  /// Its body has to be complete by then, however busily pieces of it come.
-  var deadline = Instant.zero
 }
 
 /// A file on its way out.
@@ -43,6 +41,7 @@ extension WebServer {
 
   /// The headers are there. False closes the connection.
   func begin(_ wsi: OpaquePointer, path: String) -> Bool {
+    limitBody(wsi, to: nil)
     guard let method = method(of: wsi) else {
       return respond(wsi, nil, .failure(405, "no such method"), closing: true)
     }
@@ -66,17 +65,15 @@ extension WebServer {
     }
     if length > UInt64(configuration.limits.bodyBytes) {
       let closes = length > UInt64(Self.discardedBodyBytes)
-      guard respond(wsi, request, .failure(413, "the body is too big"), closing: closes) else { return false }
       // libwebsockets waits for the end of what is thrown away.
-      lws_set_timeout(
-        wsi, PENDING_TIMEOUT_HTTP_CONTENT, Int32(configuration.limits.bodyDuration.seconds.rounded(.up)))
-      return true
+      if !closes { limitBody(wsi, to: configuration.limits.bodyDuration) }
+      return respond(wsi, request, .failure(413, "the body is too big"), closing: closes)
     }
     let exchange = HTTPExchange(request: request, closes: false)
     // For a POST libwebsockets reports the end of a body of no bytes too.
     if length == 0 && method != .post { return answer(wsi, exchange) }
     exchanges[wsi] = exchange
-    exchanges[wsi]?.deadline = MonotonicClock.now() + configuration.limits.bodyDuration
+    limitBody(wsi, to: configuration.limits.bodyDuration)
     return true
   }
 
@@ -167,11 +164,11 @@ extension WebServer {
     return bytes.isEmpty ? nil : String(decoding: bytes.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// A piece of a body. False closes the connection.
-  func receiveBody(_ wsi: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let deadline = exchanges[wsi]?.deadline else { return true }
-    exchanges[wsi]?.request.body.append(contentsOf: bytes)
-    return MonotonicClock.now() < deadline
+  /// Has the connection end (`LWS_CALLBACK_TIMER`) unless its body, or the next request, has come by then:
+  /// the time limits of libwebsockets begin anew with each piece. Nil: there is none.
+  func limitBody(_ wsi: OpaquePointer, to duration: Duration?) {
+    let noTimer: lws_usec_t = -1
+    lws_set_timer_usecs(wsi, duration.map { $0.nanoseconds / 1000 } ?? noTimer)
   }
 
   // MARK: - Out

@@ -27,6 +27,12 @@ package final class ServiceLoop: SerialExecutor {
 
   package func isIsolatingCurrentContext() -> Bool? { core.isCurrentThread }
 
+  /// libwebsockets had something to say: the loop's turn was not in vain. On the loop's thread only.
+  func served() { core.served() }
+
+  /// How often libwebsockets was called.
+  package var rounds: Int { core.rounds }
+
   /// Has the loop serve `context` from now on, or no context any more. On the loop's thread only.
   func serve(_ context: OpaquePointer?) {
     checkIsolated()
@@ -43,7 +49,14 @@ private final class Core: Sendable {
     var context: UInt = 0
     var thread: pthread_t = 0
     var finished = false
+    var rounds = 0
+    /// Rounds since libwebsockets had something to say.
+    var vainRounds = 0
   }
+
+  /// After so many in a row the loop takes its time.
+  private static let vainRounds = 100
+  private static let pause: UInt32 = 1000  // microseconds
 
   private let state = Lock(State())
   private let semaphore = Semaphore()
@@ -62,6 +75,21 @@ private final class Core: Sendable {
       state.finished = true
       wake(state)
     }
+  }
+
+  var rounds: Int { state.withLock { $0.rounds } }
+
+  func served() { state.withLock { $0.vainRounds = 0 } }
+
+  /// libwebsockets does not wait as long as it has input that it cannot serve: of one who asks for much and
+  /// reads nothing. Everybody else's affairs end that pause within a round.
+  private func pauseIfInVain() {
+    let isInVain = state.withLock { state in
+      state.rounds += 1
+      state.vainRounds += 1
+      return state.vainRounds > Self.vainRounds
+    }
+    if isInVain { usleep(Self.pause) }
   }
 
   func serve(_ context: OpaquePointer?) {
@@ -86,13 +114,17 @@ private final class Core: Sendable {
         return (jobs, OpaquePointer(bitPattern: state.context), state.finished)
       }
       for (job, executor) in jobs { job.runSynchronously(on: executor.asUnownedSerialExecutor()) }
-      if !jobs.isEmpty { continue }
+      if !jobs.isEmpty {
+        served()
+        continue
+      }
       if finished { return }
       if let context {
         if lws_service(context, 0) < 0 {
           Log.error("web", "the service loop failed")
           serve(nil)
         }
+        pauseIfInVain()
       } else {
         _ = semaphore.wait(until: Instant(nanoseconds: .max))
       }

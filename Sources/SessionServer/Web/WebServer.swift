@@ -78,7 +78,7 @@ package final class WebServer {
   var nextSocketID = 1
   var scratch: [UInt8] = []
 
-  private let loop: ServiceLoop
+  let loop: ServiceLoop
   private let listening: ListeningSocket
   private let memory: ContextMemory
   private var context: OpaquePointer?

@@ -9,7 +9,15 @@ func webServerCallback(
   guard let wsi, let user = lws_context_user(lws_get_context(wsi)) else { return 0 }
   let server = Unmanaged<WebServer>.fromOpaque(user).takeUnretainedValue()
   let bytes = UnsafeRawBufferPointer(start: input, count: input == nil ? 0 : count)
-  return server.handle(reason, wsi, bytes) ? 0 : -1
+  switch reason {
+  // Of its own housekeeping.
+  case LWS_CALLBACK_LOCK_POLL, LWS_CALLBACK_UNLOCK_POLL, LWS_CALLBACK_CHANGE_MODE_POLL_FD,
+    LWS_CALLBACK_GET_THREAD_ID, LWS_CALLBACK_EVENT_WAIT_CANCELLED:
+    return 0
+  default:
+    server.loop.served()
+    return server.handle(reason, wsi, bytes) ? 0 : -1
+  }
 }
 
 extension WebServer {
@@ -31,10 +39,13 @@ extension WebServer {
     case LWS_CALLBACK_HTTP:
       return begin(wsi, path: String(decoding: bytes, as: UTF8.self))
     case LWS_CALLBACK_HTTP_BODY:
-      return receiveBody(wsi, bytes)
+      exchanges[wsi]?.request.body.append(contentsOf: bytes)
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
       guard let exchange = exchanges.removeValue(forKey: wsi) else { return true }
+      limitBody(wsi, to: nil)
       return answer(wsi, exchange)
+    case LWS_CALLBACK_TIMER:
+      return false
     case LWS_CALLBACK_HTTP_WRITEABLE:
       return continueDownload(wsi)
     case LWS_CALLBACK_CLOSED_HTTP:
@@ -65,6 +76,7 @@ extension WebServer {
 
   private func open(_ wsi: OpaquePointer) -> Bool {
     guard let request = upgrades.removeValue(forKey: wsi) else { return false }
+    limitBody(wsi, to: nil)
     let socket = WebSocket(id: nextSocketID, request: request, wsi: wsi, limits: configuration.limits)
     nextSocketID += 1
     sockets[wsi] = socket
