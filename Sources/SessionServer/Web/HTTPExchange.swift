@@ -41,7 +41,8 @@ extension WebServer {
 
   /// The headers are there. False closes the connection.
   func begin(_ wsi: OpaquePointer, path: String) -> Bool {
-    limitBody(wsi, to: nil)
+    // A timer cannot be taken back: libwebsockets fires it at once then.
+    awaitedBodies.remove(wsi)
     guard let method = method(of: wsi) else {
       return respond(wsi, nil, .failure(405, "no such method"), closing: true)
     }
@@ -66,14 +67,14 @@ extension WebServer {
     if length > UInt64(configuration.limits.bodyBytes) {
       let closes = length > UInt64(Self.discardedBodyBytes)
       // libwebsockets waits for the end of what is thrown away.
-      if !closes { limitBody(wsi, to: configuration.limits.bodyDuration) }
+      if !closes { awaitBody(wsi) }
       return respond(wsi, request, .failure(413, "the body is too big"), closing: closes)
     }
     let exchange = HTTPExchange(request: request, closes: false)
     // For a POST libwebsockets reports the end of a body of no bytes too.
     if length == 0 && method != .post { return answer(wsi, exchange) }
     exchanges[wsi] = exchange
-    limitBody(wsi, to: configuration.limits.bodyDuration)
+    awaitBody(wsi)
     return true
   }
 
@@ -164,11 +165,11 @@ extension WebServer {
     return bytes.isEmpty ? nil : String(decoding: bytes.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Has the connection end (`LWS_CALLBACK_TIMER`) unless its body, or the next request, has come by then:
-  /// the time limits of libwebsockets begin anew with each piece. Nil: there is none.
-  func limitBody(_ wsi: OpaquePointer, to duration: Duration?) {
-    let noTimer: lws_usec_t = -1
-    lws_set_timer_usecs(wsi, duration.map { $0.nanoseconds / 1000 } ?? noTimer)
+  /// Has the connection end (`LWS_CALLBACK_TIMER`) unless its body, or the next request, has come in time: the
+  /// time limits of libwebsockets begin anew with each piece.
+  func awaitBody(_ wsi: OpaquePointer) {
+    awaitedBodies.insert(wsi)
+    lws_set_timer_usecs(wsi, configuration.limits.bodyDuration.nanoseconds / 1000)
   }
 
   // MARK: - Out

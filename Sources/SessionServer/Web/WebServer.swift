@@ -73,6 +73,8 @@ package final class WebServer {
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var upgrades: [OpaquePointer: HTTPRequest] = [:]
   var downloads: [OpaquePointer: Download] = [:]
+  /// Whose body has to be complete when their timer fires.
+  var awaitedBodies: Set<OpaquePointer> = []
   private(set) var connections: Set<OpaquePointer> = []
   var sockets: [OpaquePointer: WebSocket] = [:]
   var nextSocketID = 1
@@ -157,6 +159,7 @@ package final class WebServer {
     exchanges = [:]
     upgrades = [:]
     downloads = [:]
+    awaitedBodies = []
     connections = []
     contextLock.withLock { _ in lws_context_destroy(context) }
     memory.free()
@@ -214,6 +217,7 @@ package final class WebServer {
 
   func connectionGone(_ wsi: OpaquePointer) {
     watched[wsi] = nil
+    awaitedBodies.remove(wsi)
     connections.remove(wsi)
     exchanges[wsi] = nil
     upgrades[wsi] = nil

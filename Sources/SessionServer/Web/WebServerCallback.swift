@@ -42,10 +42,10 @@ extension WebServer {
       exchanges[wsi]?.request.body.append(contentsOf: bytes)
     case LWS_CALLBACK_HTTP_BODY_COMPLETION:
       guard let exchange = exchanges.removeValue(forKey: wsi) else { return true }
-      limitBody(wsi, to: nil)
+      awaitedBodies.remove(wsi)
       return answer(wsi, exchange)
     case LWS_CALLBACK_TIMER:
-      return false
+      return !awaitedBodies.contains(wsi)
     case LWS_CALLBACK_HTTP_WRITEABLE:
       return continueDownload(wsi)
     case LWS_CALLBACK_CLOSED_HTTP:
@@ -76,7 +76,7 @@ extension WebServer {
 
   private func open(_ wsi: OpaquePointer) -> Bool {
     guard let request = upgrades.removeValue(forKey: wsi) else { return false }
-    limitBody(wsi, to: nil)
+    awaitedBodies.remove(wsi)
     let socket = WebSocket(id: nextSocketID, request: request, wsi: wsi, limits: configuration.limits)
     nextSocketID += 1
     sockets[wsi] = socket
