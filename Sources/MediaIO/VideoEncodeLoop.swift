@@ -50,7 +50,6 @@ struct VideoEncodeLoop {
     let control = pipeline.control.withLock { control in
       defer {
         control.source = nil
-        control.keyFrames = []
         control.isPosted = false
       }
       return control
@@ -58,10 +57,7 @@ struct VideoEncodeLoop {
     if control.isPosted { _ = pipeline.wake.wait(until: .zero) }
     if control.stopped { return false }
     adopt(control.encodings)
-    for index in control.keyFrames where encoders.indices.contains(index) {
-      encoders[index].keyFrameWanted = true
-    }
-    watched = control.watched
+    takeRequests()
     if control.enabled != enabled {
       enabled = control.enabled
       wantKeyFrames()
@@ -80,6 +76,16 @@ struct VideoEncodeLoop {
       if enabled { begin(handover.source) }
     }
     return true
+  }
+
+  /// What the very next picture is to be: a key frame, or nothing while nobody watches.
+  private mutating func takeRequests() {
+    let (keyFrames, isWatched) = pipeline.control.withLock { control in
+      defer { control.keyFrames = [] }
+      return (control.keyFrames, control.watched)
+    }
+    watched = isWatched
+    for index in keyFrames where encoders.indices.contains(index) { encoders[index].keyFrameWanted = true }
   }
 
   private mutating func adopt(_ encodings: [VideoEncoding]) {
@@ -121,6 +127,8 @@ struct VideoEncodeLoop {
     switch source.next(until: now + .milliseconds(100)) {
     case .frame(let frame):
       still = frame
+      // Who asked while this picture was waited for need not wait for the next.
+      takeRequests()
       encode(frame, capturedAt: frame.time)
     case .notYet:
       guard encoders.contains(where: \.keyFrameWanted), let still, let lastEncoded,

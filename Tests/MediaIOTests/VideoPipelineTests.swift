@@ -28,6 +28,29 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
     source: source, size: testSize, frameRate: 30, maximumBitrate: 500_000, output: { frames.add($0) })
 }
 
+/// Twenty pictures; while one of them is waited for, something happens.
+private final class EventfulSource: VideoSource {
+  static let eventful = 10
+  let name = "eventful"
+  private let event: @Sendable () -> Void
+  private var count = 0
+
+  init(event: @escaping @Sendable () -> Void) { self.event = event }
+
+  static func time(_ number: Int) -> Instant {
+    Instant(nanoseconds: 1_000_000_000) + .milliseconds(40) * number
+  }
+
+  func start(at now: Instant) throws(SourceError) {}
+  func stop() {}
+
+  func next(until deadline: Instant) -> VideoSourceOutput {
+    count += 1
+    if count == Self.eventful { event() }
+    return count > 20 ? .ended : .frame(.black(testSize, time: Self.time(count)))
+  }
+}
+
 @Suite struct VideoPipelineTests {
   @Test func publishedPicturesAreSeenAndMeasured() async throws {
     let seen = LastPicture()
@@ -185,6 +208,21 @@ func makePipeline(_ specification: VideoSourceSpecification, into frames: Collec
       fastest = min(fastest, answer.captureTime - time)
     }
     return (fastest, asked)
+  }
+
+  @Test func thePictureThatIsBeingWaitedForAnswersAKeyFrameRequest() async throws {
+    let frames = Collector<EncodedVideoFrame>()
+    let asked = Lock<VideoPublishPipeline?>(nil)
+    let pipeline = VideoPublishPipeline(
+      source: EventfulSource { asked.withLock { $0 }?.requestKeyFrame() }, size: testSize, frameRate: 25,
+      maximumBitrate: 500_000, output: { frames.add($0) })
+    asked.withLock { $0 = pipeline }
+    pipeline.start()
+    try await eventually("another key frame") { frames.all.count { $0.isKeyFrame } == 2 }
+    pipeline.stop()
+    asked.withLock { $0 = nil }
+    let answer = try #require(frames.all.last { $0.isKeyFrame })
+    #expect(answer.captureTime == EventfulSource.time(EventfulSource.eventful))
   }
 
   @Test func slowSourcesAnswerKeyFrameRequestsWithTheLastPicture() async throws {

@@ -52,12 +52,14 @@ class Peer(Participant):
 class Sender(Peer):
     name = "otchat"
 
-    async def start(self, room, side, server, folder, media, name="sender", bitrate=None):
-        """With a bitrate (kbit/s, at most) it sends pictures that can use it, else the test pattern."""
+    async def start(self, room, side, server, folder, media, name="sender", bitrate=None, blips=False):
+        """With a bitrate (kbit/s, at most) it sends pictures that can use it, else the test pattern; with it blips, by
+        which the A/V offset is measured, or speech."""
         video = ["--video-source", f"file:{media.video}", "--video-bitrate", str(bitrate)] if bitrate else \
             ["--video-source", "test"]
         await self.launch(
-            room, side, server, folder, "--name", name, "--subscribe", "none", "--audio-source", f"file:{media.speech}",
+            room, side, server, folder, "--name", name, "--subscribe", "none", "--audio-source",
+            "test" if blips else f"file:{media.speech}",
             *video)
         await self.event("publisherStreamCreated")
         return self

@@ -130,7 +130,7 @@ async def cpu(sender, seconds=8):
 
 async def minutes(stage, case, sending, receiving, seconds=600):
     """A long call: what grows in it."""
-    _, receiver = await stage.pair(sending, receiving)
+    _, receiver = await stage.pair(sending, receiving, blips=True)
     await stage.room.set(case.impairment)
     await asyncio.sleep(60)
     begin = await receiver.snapshot()

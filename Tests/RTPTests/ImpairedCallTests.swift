@@ -200,6 +200,40 @@ import Testing
     #expect(call.frames.count > received + 150)
   }
 
+  /// The receiver says that it is there while nothing comes, so the sender need not be asked for a key frame; and
+  /// neither sound that stood still meanwhile nor what is sent again holds the picture back.
+  @Test(arguments: 1...8) func afterABlackoutThePictureMovesAtOnce(seed: UInt64) {
+    var conditions = SimulatedLink.Conditions()
+    conditions.delay = .milliseconds(50)
+    let call = SimulatedCall(conditions, seed: seed)
+    call.listener = SimulatedListener()
+    call.encoder.maximumBitrate = 600_000
+    // Where between two pictures it ends.
+    call.run(for: .seconds(6) + .milliseconds(4) * Int(seed))
+    call.aToB.conditions.isBlackedOut = true
+    call.bToA.conditions.isBlackedOut = true
+    call.run(for: .seconds(3))
+    call.aToB.conditions.isBlackedOut = false
+    call.bToA.conditions.isBlackedOut = false
+    let back = call.now
+    let requests = call.keyFrameRequests.count
+    call.run(for: .seconds(3))
+    let first = call.frames.first { $0.handedOut > back }.map { $0.shown - back }
+    #expect(first ?? .seconds(100) < .milliseconds(200))
+    #expect(call.keyFrameRequests.count == requests + 1)
+    #expect(call.longestFreeze(after: call.now - call.start - .seconds(2)) < .milliseconds(100))
+  }
+
+  /// Feedback tells what is lost as well as requests do, which may be lost themselves.
+  @Test(arguments: 1...3) func whatFeedbackSaysIsLostIsSentAgain(seed: UInt64) {
+    var options = SimulatedCall.Options()
+    options.asksForPackets = false
+    let call = call(seed, seconds: 12, options: options) { $0.loss = 0.1 }
+    let received = call.b.statistics(at: call.now).inbound[1]
+    #expect(received.nackCount == 0)
+    #expect(received.retransmittedPacketsReceived > 50)
+  }
+
   @Test func withoutNACKKeyFramesAreAskedFor() {
     var options = SimulatedCall.Options()
     options.nack = false

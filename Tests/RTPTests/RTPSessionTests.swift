@@ -103,7 +103,8 @@ import Testing
       #expect(call.steps < 5 * 700, "\(call.steps)")
       call.sendsVideo = false
       call.sendsAudio = false
-      call.run(for: .seconds(1))
+      // So long it hopes for more.
+      call.run(for: .seconds(31))
       let before = call.steps
       call.run(for: .seconds(10))
       #expect(call.steps - before < 10 * 12, "\(call.steps - before)")
@@ -196,6 +197,23 @@ import Testing
     // Of somebody else's stream.
     receive(.pictureLossIndication(sender: 1, media: 0x9999), by: session, at: start + .seconds(4))
     #expect(keyFrameRequests(session) == 0)
+  }
+
+  @Test func whoCannotHaveTheLastKeyFrameYetIsNotSentAnother() {
+    let session = makeSession()
+    let id = session.addSendStream(videoStream())
+    _ = events(session)
+    let pli = RTCPPacket.pictureLossIndication(sender: 1, media: 0x2222)
+    receive(pli, by: session, at: start)
+    #expect(keyFrameRequests(session) == 1)
+    session.send(frame(size: 100, at: start), on: id, at: start)
+    // A round trip is taken to be 100 ms before it is known.
+    receive(pli, by: session, at: start + .milliseconds(90))
+    session.advance(to: start + .seconds(2))
+    #expect(keyFrameRequests(session) == 0)
+    session.send(frame(size: 100, at: start), on: id, at: start + .seconds(3))
+    receive(pli, by: session, at: start + .seconds(3) + .milliseconds(110))
+    #expect(keyFrameRequests(session) == 1)
   }
 
   @Test func aRepeatedFIRIsOneRequest() {

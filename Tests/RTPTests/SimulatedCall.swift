@@ -101,6 +101,8 @@ final class SimulatedCall {
 
   struct Options {
     var nack = true
+    /// The receiver asks for what is lost.
+    var asksForPackets = true
     var rtx = true
     var transportCC = true
     var remb = false
@@ -172,7 +174,7 @@ final class SimulatedCall {
     videoIn.mid = video.mid
     videoIn.extensions = extensions
     videoIn.rtxPayloadTypes = options.rtx ? [97: 96] : [:]
-    videoIn.nack = options.nack
+    videoIn.nack = options.nack && options.asksForPackets
     videoIn.pli = true
     videoIn.remb = options.remb
     videoIn.transportCC = options.transportCC

@@ -105,6 +105,20 @@ import Testing
     }
   }
 
+  /// A browser that probes the way sends old pictures again, of which nothing can be shown.
+  @Test func oldPicturesThatNobodyShowsDoNotDelayTheOthers() {
+    var stream = Stream()
+    func time(_ frame: Int) -> Instant { start + .milliseconds(frame * 100 / 3) }
+    for frame in 0..<60 { _ = insert(stream.next(isKey: frame == 0), at: time(frame)) }
+    // A second in which nothing comes through; what was sent in it comes all at once, but for its beginning.
+    _ = stream.next()
+    for _ in 61..<90 { #expect(insert(stream.next(), at: time(90)).isEmpty) }
+    let (before, delay) = (receiver.counters.framesReceived, receiver.timing.targetDelay)
+    #expect(before == 89 && delay < 0.02)
+    #expect(insert(stream.next(isKey: true), at: time(91)) == [90])
+    #expect(receiver.timing.targetDelay < 0.06)
+  }
+
   @Test func aFrameMayHaveManyPackets() {
     for count in [1, 127, 128, 129, 1000] {
       for isReversed in [false, true] {

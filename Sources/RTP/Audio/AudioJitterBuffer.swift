@@ -89,11 +89,12 @@ package struct AudioJitterBuffer {
     return estimator.delay(of: nextTimestamp + Int64(pausedSamples), at: now).map { .seconds($0) }
   }
 
-  /// What is heard from `now` on; nil before the start.
+  /// What is heard from `now` on; nil before the start, and while nothing has come for so long that there is
+  /// silence: that place in the sound says nothing about the delay.
   ///
   /// - Parameter waiting: samples a channel that were handed out and have not been heard.
   package func position(waiting: Int, at now: Instant) -> AudioPlayoutPosition? {
-    guard hasStarted else { return nil }
+    guard hasStarted, stalled < Self.maximumConcealment else { return nil }
     let timestamp = nextTimestamp + Int64(pausedSamples) - Int64(waiting)
     guard let delay = estimator.delay(of: timestamp, at: now), abs(delay) < 100 else { return nil }
     return AudioPlayoutPosition(

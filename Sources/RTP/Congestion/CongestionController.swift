@@ -16,8 +16,17 @@ struct CongestionController: ~Copyable {
     /// Bytes sent up to its end.
     var total = 0
     var isProbe = false
+    var content: Content?
   }
 
+  /// The packet of a stream that a packet on the wire carries, be it as a retransmission.
+  struct Content {
+    var stream: StreamID
+    var sequenceNumber: Int64
+  }
+
+  /// What the last feedback said was lost, and had been sent when.
+  private(set) var lost: [(content: Content, sent: Instant)] = []
   private var history = [SentPacket](repeating: SentPacket(), count: historySize)
   private var nextNumber: Int64 = 1
   private var acknowledgedNumber: Int64 = 0
@@ -64,15 +73,20 @@ struct CongestionController: ~Copyable {
 
   /// Numbers a packet that leaves now.
   ///
-  /// - Parameter isProbe: it is sent at the rate of a probe.
-  mutating func packetSent(size: Int, isProbe: Bool = false, at now: Instant) -> UInt16 {
+  /// - Parameters:
+  ///   - isProbe: it is sent at the rate of a probe.
+  ///   - content: what may have to be sent again.
+  mutating func packetSent(size: Int, isProbe: Bool = false, content: Content? = nil, at now: Instant)
+    -> UInt16
+  {
     let number = nextNumber
     nextNumber += 1
     lastSent = now
     unreported += 1
     sentBytes += size + Self.packetOverhead
     history[Int(number % Int64(Self.historySize))] = SentPacket(
-      number: number, time: now, size: size + Self.packetOverhead, total: sentBytes, isProbe: isProbe)
+      number: number, time: now, size: size + Self.packetOverhead, total: sentBytes, isProbe: isProbe,
+      content: content)
     if isProbe { lastProbeNumber = number }
     return UInt16(truncatingIfNeeded: number)
   }
@@ -85,6 +99,7 @@ struct CongestionController: ~Copyable {
     var lost = 0
     var outage = Outage()
     var newest: Instant?
+    self.lost.removeAll(keepingCapacity: true)
     lastFeedback = now
     silences = 0
     unreported = 0
@@ -100,6 +115,9 @@ struct CongestionController: ~Copyable {
       if isNew { acknowledgedNumber = number }
       let countsForLoss = packet.time >= answered
       guard let delta else {
+        if isNew, packet.number == number, let content = packet.content {
+          self.lost.append((content, packet.time))
+        }
         if isNew, countsForLoss {
           (total, lost) = (total + 1, lost + 1)
           outage.lost(sentAt: packet.time)

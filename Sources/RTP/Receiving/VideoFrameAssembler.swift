@@ -10,6 +10,8 @@ struct AssembledFrame {
   var sequenceNumbers: ClosedRange<Int64>
   var firstArrival: Instant
   var lastArrival: Instant
+  /// Playout timing knows of it.
+  var isTimed = false
 }
 
 /// Collects the packets of a video stream and puts frames together, whatever their order of arrival.

@@ -52,8 +52,9 @@ struct VideoPlayoutTiming: ~Copyable {
     minimum.current = min(minimum.current, offset)
     histogram.add(offset - min(minimum.current, minimum.previous))
     let wanted = histogram.quantile(Self.share)
-    let elapsed = lastUpdate.map { (arrival - $0).seconds } ?? 0
-    lastUpdate = arrival
+    // Pictures that waited for another are told of after it.
+    let elapsed = lastUpdate.map { max(0, (arrival - $0).seconds) } ?? 0
+    lastUpdate = max(arrival, lastUpdate ?? arrival)
     let speed = Self.decay.least + Self.decay.proportional * max(0, current - wanted)
     current = max(wanted, current - speed * min(elapsed, 1))
   }

@@ -56,7 +56,6 @@ final class VideoReceiver {
       counters.framesReceived += 1
       if frame.isKeyFrame { counters.keyFramesReceived += 1 }
       if frame.sequenceNumbers.count > 1 { counters.framesAssembledFromMultiplePackets += 1 }
-      timing.frameArrived(timestamp: frame.timestamp, at: frame.lastArrival)
       insert(frame)
     }
   }
@@ -101,6 +100,11 @@ final class VideoReceiver {
         waiting.remove(at: index)
       case .waiting: index += 1
       case .decodable(let gap):
+        // Only what is shown says how late pictures come: browsers probe the way with old ones nobody asked for.
+        if !frame.isTimed {
+          waiting[index].isTimed = true
+          timing.frameArrived(timestamp: frame.timestamp, at: frame.lastArrival)
+        }
         let renderTime = timing.renderTime(timestamp: frame.timestamp, at: now)
         if gap, !frame.isKeyFrame, now < renderTime - Self.decodingMargin { return nil }
         counters.framesDropped += index

@@ -17,7 +17,7 @@ struct Pacer: ~Copyable {
   }
 
   enum Priority {
-    case audio, retransmission, video
+    case audio, retransmission, copy, video
   }
 
   /// How far the schedule may lag behind, which is also the burst after a pause. Timers are late by a few
@@ -26,11 +26,14 @@ struct Pacer: ~Copyable {
   /// A longer queue is sent faster than at `rate`: late pictures help nobody.
   private static let maximumQueueTime = 1.0
   private static let maximumRetransmissions = 512
+  private static let copyDelay = Duration.milliseconds(15)
 
   /// Bits per second.
   var rate: Int
   private var audio = FIFO<Entry>()
   private var retransmissions = FIFO<Entry>()
+  /// Retransmissions that go out once more, later: losses come in rows.
+  private var copies = FIFO<Entry>()
   private var video = FIFO<Entry>()
   private var probe = FIFO<Entry>()
   private var probeRate = 0
@@ -63,6 +66,9 @@ struct Pacer: ~Copyable {
       guard retransmissions.count < Self.maximumRetransmissions else { return }
       retransmissions.append(entry)
       queuedBytes += entry.size
+    case .copy:
+      guard copies.count < Self.maximumRetransmissions else { return }
+      copies.append(entry)
     case .video:
       video.append(entry)
       queuedBytes += entry.size
@@ -72,6 +78,7 @@ struct Pacer: ~Copyable {
   mutating func removeAll(of stream: StreamID) {
     audio.removeAll { $0.stream == stream }
     retransmissions.removeAll { $0.stream == stream }
+    copies.removeAll { $0.stream == stream }
     video.removeAll { $0.stream == stream }
     probe.removeAll { $0.stream == stream }
     var bytes = 0
@@ -84,8 +91,12 @@ struct Pacer: ~Copyable {
   var deadline: Instant? {
     if !audio.isEmpty { return .zero }
     if !probe.isEmpty { return nextSend }
-    return retransmissions.isEmpty && video.isEmpty ? nil : max(nextSend, heldUntil ?? nextSend)
+    let earliest = max(nextSend, heldUntil ?? nextSend)
+    if retransmissions.isEmpty && video.isEmpty { return copies.first.map { max(earliest, due($0)) } }
+    return earliest
   }
+
+  private func due(_ copy: Entry) -> Instant { copy.enqueued + Self.copyDelay }
 
   /// The packet to send now.
   mutating func next(at now: Instant) -> Entry? {
@@ -94,6 +105,11 @@ struct Pacer: ~Copyable {
       return entry
     }
     guard nextSend <= now else { return nil }
+    if heldUntil == nil, let copy = copies.first, due(copy) <= now {
+      _ = copies.popFirst()
+      charge(copy.size, at: now)
+      return copy
+    }
     if heldUntil == nil, let entry = retransmissions.popFirst() ?? video.popFirst() {
       charge(entry.size, at: now)
       queuedBytes -= entry.size

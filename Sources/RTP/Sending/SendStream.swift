@@ -301,6 +301,7 @@ final class SendStream {
 struct KeyFrameRequestLimiter {
   private static let interval = Duration.seconds(1)
   private var lastAnswer: Instant?
+  private var lastKeyFrame: Instant?
   private var isPending = false
   private var lastCommandNumber: UInt8?
 
@@ -321,7 +322,15 @@ struct KeyFrameRequestLimiter {
   }
 
   /// A key frame goes out anyway: whoever waits for one gets it.
-  mutating func keyFrameSent() { isPending = false }
+  mutating func keyFrameSent(at now: Instant) {
+    isPending = false
+    lastKeyFrame = now
+  }
+
+  /// Whether a key frame has left since, that whoever asks now cannot have had.
+  func hasJustSent(within time: Duration, at now: Instant) -> Bool {
+    lastKeyFrame.map { now - $0 < time } ?? false
+  }
 
   /// True if the encoder is to be asked now.
   mutating func poll(at now: Instant) -> Bool {

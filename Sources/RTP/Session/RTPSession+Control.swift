@@ -36,7 +36,10 @@ extension RTPSession {
         guard let stream = sendStreams.first(where: { $0.configuration.ssrc == media }) else { break }
         stream.statistics.pliCount += 1
         congestion.peerAnswered(at: now)
-        stream.keyFrameRequests.request()
+        // What is asked for may be under way; whoever misses it asks again.
+        if !stream.keyFrameRequests.hasJustSent(within: roundTripTime.estimate, at: now) {
+          stream.keyFrameRequests.request()
+        }
       case .fullIntraRequest(let request):
         for entry in request.entries {
           guard let stream = sendStreams.first(where: { $0.configuration.ssrc == entry.ssrc }) else {
@@ -51,6 +54,7 @@ extension RTPSession {
       case .transportFeedback(let feedback):
         guard sendStreams.contains(where: { $0.configuration.transportCC }) else { break }
         congestion.receive(feedback, roundTripTime: roundTripTime, at: now)
+        retransmitLost(at: now)
         for stream in sendStreams where stream.configuration.kind == .audio {
           stream.redundancy.receive(feedback)
         }
@@ -142,9 +146,10 @@ extension RTPSession {
       sendsREMB(for: $0) && $0.remoteBitrate.deadline ?? Self.never <= now
     }
     let isFeedbackDue = sendsTransportFeedback && arrivals.deadline ?? Self.never <= now
+    let isSignDue = signsOfLife.poll(at: now)
     guard
       isReportDue || !requests.isEmpty || !goodbyes.isEmpty || !lossReports.isEmpty || !estimates.isEmpty
-        || isFeedbackDue
+        || isFeedbackDue || isSignDue
     else { return nil }
     var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: scratch[0..<Self.maximumControlSize]))
     if isReportDue || !goodbyes.isEmpty {
@@ -154,6 +159,8 @@ extension RTPSession {
       // RFC 4585, 3.1: a compound begins with a report and has the CNAME.
       RTCPPacket.receiverReport(ReceiverReport(ssrc: senderSSRC)).write(to: &writer)
       writeSourceDescription(to: &writer)
+    } else if isSignDue {
+      RTCPPacket.receiverReport(ReceiverReport(ssrc: senderSSRC)).write(to: &writer)
     }
     for stream in requests { writeKeyFrameRequest(of: stream, to: &writer) }
     for stream in lossReports { writeNACK(of: stream, to: &writer, at: now) }
@@ -175,6 +182,7 @@ extension RTPSession {
   /// Whether any RTCP is to be sent: asked for every packet, so it makes no lists.
   private func isControlDue(at now: Instant) -> Bool {
     if reports.next ?? Self.never <= now || !goodbyes.isEmpty { return true }
+    if signsOfLife.deadline ?? Self.never <= now { return true }
     var hasTransportCC = false
     for stream in receiveStreams {
       hasTransportCC = hasTransportCC || stream.configuration.transportCC

@@ -8,6 +8,7 @@ extension RTPSession {
   ///
   /// - Parameter packet: valid during the call only.
   package func receive(_ packet: UnsafeRawBufferPointer, at now: Instant) {
+    heard(at: now)
     if RTPPacket.isRTCP(packet) {
       receiveControl(packet, at: now)
       return
@@ -26,6 +27,7 @@ extension RTPSession {
     }
     reports.start(at: now)
     let stream = route.stream
+    signsOfLife.received(stream.configuration.kind, at: now)
     if sendsREMB(for: stream) { noteForREMB(packet, values, on: stream, at: now) }
     if route.isRetransmission {
       receiveRetransmission(packet, on: stream, at: now)
@@ -37,6 +39,23 @@ extension RTPSession {
       receiveMedia(packet, on: stream, at: now)
     }
     drainVideo(of: stream, at: now)
+  }
+
+  /// After so long a silence of the peer, who else speaks all the time, the way was blocked.
+  private static let blockage = Duration.milliseconds(700)
+
+  /// The first that comes through after a blockage: what was sent meanwhile is lost, so the picture starts afresh
+  /// without being asked.
+  private func heard(at now: Instant) {
+    defer { lastHeard = now }
+    guard let lastHeard, now - lastHeard > Self.blockage, !congestion.isAnswered else { return }
+    congestion.peerAnswered(at: now)
+    applyTarget(at: now)
+    guard !isWithholdingVideo else { return }
+    for stream in sendStreams where stream.configuration.kind == .video && stream.isActive(at: now) {
+      stream.keyFrameRequests.request()
+      if stream.keyFrameRequests.poll(at: now) { events.append(.keyFrameRequested(stream.id)) }
+    }
   }
 
   private func noteForREMB(

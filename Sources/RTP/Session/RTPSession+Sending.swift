@@ -20,7 +20,7 @@ extension RTPSession {
     if frame.isKeyFrame {
       // What still waits before a key frame that was asked for is of no use any more.
       if stream.keyFrameRequests.isAnswered(at: now) { pacer.removeAll(of: id) }
-      stream.keyFrameRequests.keyFrameSent()
+      stream.keyFrameRequests.keyFrameSent(at: now)
     }
     let room = Self.maximumQueuedPackets - pacer.videoCount
     guard let numbers = stream.store(frame, maximumPackets: room) else {
@@ -95,7 +95,12 @@ extension RTPSession {
       memory[offset + 2] = UInt8(truncatingIfNeeded: delays)
     }
     if let offset = stream.header.transportSequenceNumberOffset, stream.configuration.transportCC {
-      let number = congestion.packetSent(size: count, isProbe: isProbe, at: now)
+      let isRepairable = stream.rtxHeader != nil && stream.configuration.nack && !entry.isPadding
+      let number = congestion.packetSent(
+        size: count, isProbe: isProbe,
+        content: isRepairable
+          ? CongestionController.Content(stream: stream.id, sequenceNumber: entry.sequenceNumber) : nil,
+        at: now)
       memory.storeBytes(of: number.bigEndian, toByteOffset: offset, as: UInt16.self)
       if stream.configuration.kind == .audio { stream.redundancy.packetSent(number) }
     }
@@ -127,9 +132,24 @@ extension RTPSession {
       congestion.queueDelay < Self.considerableQueue,
       retransmissions.spend(packet.count, rate: congestion.target / 2, at: now)
     else { return }
-    pacer.enqueue(entry, .retransmission)
+    pacer.enqueue(entry, .copy)
   }
 
+  /// Sends again what feedback says is lost, where so much is that requests for it are lost too. Where little is,
+  /// it may just have been overtaken.
+  func retransmitLost(at now: Instant) {
+    guard congestion.loss > Self.considerableLoss else { return }
+    for (content, sent) in congestion.lost where now - sent < Self.usefulAge {
+      // Else it has been sent again since, or waits for it.
+      guard let stream = sendStream(content.stream),
+        stream.history.metadata(content.sequenceNumber)?.sent == sent
+      else { continue }
+      retransmit(UInt16(truncatingIfNeeded: content.sequenceNumber), of: stream, at: now)
+    }
+  }
+
+  /// Later its picture has been given up.
+  private static let usefulAge = Duration.milliseconds(600)
   private static let considerableLoss = 0.03
   private static let considerableQueue = Duration.milliseconds(100)
   /// So long the key frame with which pictures come back, which is large, is sent at the pace of the others.

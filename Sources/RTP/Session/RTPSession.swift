@@ -48,6 +48,9 @@ package final class RTPSession {
   var sentLoss = SentLoss()
   var repairDelay = RepairDelay()
   var reports = ReportSchedule()
+  var signsOfLife = SignsOfLife()
+  /// When something came from the peer, whatever it was.
+  var lastHeard: Instant?
   var goodbyes: [UInt32] = []
   var roundTripTime = RoundTripTime()
   /// As extended reports have it: known on a side that sends nothing, too, also while nothing is lost.
@@ -158,6 +161,7 @@ package final class RTPSession {
     guard !isClosed else { return nil }
     consider(pacer.deadline)
     consider(reports.next)
+    consider(signsOfLife.deadline)
     consider(congestion.deadline)
     if sendsTransportFeedback { consider(arrivals.deadline) }
     for stream in sendStreams { consider(stream.keyFrameRequests.deadline) }
