@@ -217,7 +217,7 @@ private final class EventfulSource: VideoSource {
       source: EventfulSource { asked.withLock { $0 }?.requestKeyFrame() }, size: testSize, frameRate: 25,
       maximumBitrate: 500_000, output: { frames.add($0) })
     asked.withLock { $0 = pipeline }
-    pipeline.start()
+    try pipeline.start()
     try await eventually("another key frame") { frames.all.count { $0.isKeyFrame } == 2 }
     pipeline.stop()
     asked.withLock { $0 = nil }
