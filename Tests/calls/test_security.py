@@ -77,8 +77,9 @@ def memory(server):
 class Client:
     def __init__(self, server, session, token, name="stranger"):
         self.base, self.id = f"/v2/partner/{KEY}/session/{session}", name
-        self.socket = open_websocket(
+        self.opening = open_websocket(
             f"ws://127.0.0.1:{server.port}/rumorwebsocketsv2?socketId=socket-of-{name}&attempt=1", max_size=None, ping_interval=None)
+        self.socket = self.opening.__enter__()
         self.socket.send(encode(CONNECT, (), [("uniqueId", name)]))
         self.joined = self.request("create", f"/connection/{name}", {}, [("X-TB-TOKEN-AUTH", token)])
 
@@ -95,8 +96,8 @@ class Client:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.socket.close()
+    def __exit__(self, *error):
+        self.opening.__exit__(*error)
 
 
 def jwt(session, algorithm="HS256", secret=SECRET, **changes):
