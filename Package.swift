@@ -44,6 +44,7 @@ let libraries: [Target] = [
   library("CVPX", pkgConfig: "vpx", apt: "libvpx-dev"),
   library("CWebRTC", pkgConfig: "webrtc-audio-processing", apt: "libwebrtc-audio-processing-dev"),
   library("CWebSockets", pkgConfig: "libwebsockets", apt: "libwebsockets-dev"),
+  .target(name: "CXCB", path: "Sources/C/CXCB"),
 ]
 
 // Lowest layer first: a module may depend only on those above its line in this list.
@@ -54,7 +55,8 @@ let modules: [Target] =
   + module("OpenTokProtocol", ["Base", "COpenSSL"])
   + module("RTP", ["Base"])
   + module("Codecs", ["Base", "RTP", "COpus", "CVPX"])
-  + module("MediaIO", ["Base", "RTP", "Codecs", "CALSA", "CAV", "CAudioProcessing", "CLinux", "CV4L2"])
+  + module(
+    "MediaIO", ["Base", "RTP", "Codecs", "CALSA", "CAV", "CAudioProcessing", "CLinux", "CV4L2", "CXCB"])
   + module("Peer", ["Base", "RTP", "SDP", "CNice", "COpenSSL", "CSRTP", "CLinux"])
   + module(
     "OTKit",

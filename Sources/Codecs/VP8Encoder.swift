@@ -17,6 +17,8 @@ package final class VP8Encoder {
     package var cpuUsed = -6
     /// 1 to 3 (RFC 7741, TID).
     package var temporalLayers = 1
+    /// For text, blocks are searched for where a screen's windows move and scroll to.
+    package var contentHint = ContentHint.motion
 
     package init(size: VideoSize, bitrate: Int, frameRate: Int) {
       self.size = size
@@ -151,6 +153,8 @@ package final class VP8Encoder {
       &context, Int32(VP8E_SET_CPUUSED.rawValue), Int32(configuration.cpuUsed))
     vpx_codec_control_VP8E_SET_STATIC_THRESHOLD(
       &context, Int32(VP8E_SET_STATIC_THRESHOLD.rawValue), 1)
+    vpx_codec_control_VP8E_SET_SCREEN_CONTENT_MODE(
+      &context, Int32(VP8E_SET_SCREEN_CONTENT_MODE.rawValue), configuration.contentHint == .text ? 1 : 0)
     // A key frame may take this share of the mean frame, in percent: half of the rate control's buffer.
     let share = max(300, Int(settings.rc_buf_optimal_sz) * max(1, configuration.frameRate) / 20)
     vpx_codec_control_VP8E_SET_MAX_INTRA_BITRATE_PCT(

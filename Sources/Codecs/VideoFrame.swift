@@ -40,6 +40,13 @@ package final class VideoFrame: I420Picture, @unchecked Sendable {
     fill(y, y + strideY * height, y + strideY * height + chroma, strideY, strideUV)
   }
 
+  /// The same picture at another time, in memory of its own.
+  package convenience init(_ other: VideoFrame, time: Instant, pool: VideoFramePool? = nil) {
+    self.init(width: other.width, height: other.height, time: time, pool: pool) { y, _, _, _, _ in
+      UnsafeMutableRawPointer(y).copyMemory(from: other.memory, byteCount: other.byteCount)
+    }
+  }
+
   deinit {
     if let pool { pool.give(back: memory, byteCount) } else { memory.deallocate() }
   }

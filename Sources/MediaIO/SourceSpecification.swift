@@ -20,7 +20,7 @@ package enum VideoSourceSpecification: Equatable, Sendable {
   }
 
   package static let choices = [
-    "camera[:NAME]", "screen[:DISPLAY]", "test", "noise", "black", "file:PATH", "none",
+    "camera[:NAME]", "screen[:DISPLAY|MONITOR|WINDOW]", "test", "noise", "black", "file:PATH", "none",
   ]
 
   package init(parsing text: String) throws(SourceError) {

@@ -1,8 +1,9 @@
 import Base
+import Codecs
 
 /// How many of a source's pictures are encoded and how large, when the bitrate is too small for all of them:
 /// first the bitrate goes down (the encoder's quantizer rises), then the frame rate, then the size; and back
-/// in the same order.
+/// in the same order. A screen keeps its size: its text has to be legible.
 ///
 /// What is too small depends on the content, so the quantizer decides, and whether the rate control has to
 /// leave pictures out.
@@ -15,6 +16,10 @@ struct VideoAdaptation {
     var halvings: Int
   }
 
+  private static let levelsOfText = [
+    Level(rate: 1, halvings: 0), Level(rate: 2.0 / 3, halvings: 0), Level(rate: 0.5, halvings: 0),
+    Level(rate: 1.0 / 3, halvings: 0), Level(rate: 0.2, halvings: 0),
+  ]
   static let levels = [
     Level(rate: 1, halvings: 0), Level(rate: 2.0 / 3, halvings: 0), Level(rate: 0.5, halvings: 0),
     Level(rate: 0.5, halvings: 1), Level(rate: 0.5, halvings: 2),
@@ -32,6 +37,7 @@ struct VideoAdaptation {
   /// A level that has not held so long was left too early.
   private static let trial = Duration.seconds(15)
 
+  private let levels: [Level]
   private(set) var index = 0
   private var windowStart: Instant?
   private var pictures = 0
@@ -44,7 +50,9 @@ struct VideoAdaptation {
   private var stay = shortestStay
   private var nextPicture: Instant?
 
-  var level: Level { Self.levels[index] }
+  init(_ content: ContentHint = .motion) { levels = content == .text ? Self.levelsOfText : Self.levels }
+
+  var level: Level { levels[index] }
 
   /// Whether the picture taken at `time` is to be encoded.
   ///
@@ -81,7 +89,7 @@ struct VideoAdaptation {
     let dropped = Double(drops) / Double(pictures)
     if quantizer > Self.coarse || dropped > Self.considerableDrops {
       coarseWindows += 1
-      if coarseWindows >= Self.patience, index < Self.levels.count - 1 { fall(at: now) }
+      if coarseWindows >= Self.patience, index < levels.count - 1 { fall(at: now) }
       return
     }
     coarseWindows = 0

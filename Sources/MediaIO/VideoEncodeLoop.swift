@@ -26,12 +26,17 @@ struct VideoEncodeLoop {
     var encoding: VideoEncoding
     var codec: VP8Encoder?
     var keyFrameWanted = false
-    var adaptation = VideoAdaptation()
+    var adaptation: VideoAdaptation
+
+    init(_ encoding: VideoEncoding, _ content: ContentHint) {
+      self.encoding = encoding
+      adaptation = VideoAdaptation(content)
+    }
   }
 
   init(_ pipeline: VideoPublishPipeline) {
     self.pipeline = pipeline
-    encoders = [Encoder(encoding: VideoEncoding(bitrate: pipeline.maximumBitrate))]
+    encoders = [Encoder(VideoEncoding(bitrate: pipeline.maximumBitrate), pipeline.content)]
   }
 
   mutating func run() {
@@ -91,7 +96,7 @@ struct VideoEncodeLoop {
   private mutating func adopt(_ encodings: [VideoEncoding]) {
     while encoders.count > encodings.count { encoders.removeLast() }
     for (index, encoding) in encodings.enumerated() {
-      if index == encoders.count { encoders.append(Encoder(encoding: encoding)) }
+      if index == encoders.count { encoders.append(Encoder(encoding, pipeline.content)) }
       // Layers are there from an encoder's first picture, or not at all.
       if encoders[index].encoding.temporalLayers != encoding.temporalLayers { encoders[index].codec = nil }
       encoders[index].encoding = encoding
@@ -231,6 +236,7 @@ struct VideoEncodeLoop {
     var configuration = VP8Encoder.Configuration(
       size: size, bitrate: encoding.bitrate, frameRate: pipeline.frameRate)
     configuration.temporalLayers = encoding.temporalLayers
+    configuration.contentHint = pipeline.content
     return try VP8Encoder(configuration)
   }
 }

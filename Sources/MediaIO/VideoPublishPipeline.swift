@@ -63,6 +63,7 @@ package final class VideoPublishPipeline: Sendable {
   let size: VideoSize
   let frameRate: Int
   let maximumBitrate: Int
+  let content: ContentHint
   let output: @Sendable (EncodedVideoFrame) -> Void
   let event: @Sendable (Event) -> Void
   let control: Lock<Control>
@@ -79,12 +80,14 @@ package final class VideoPublishPipeline: Sendable {
   ///   - output: called on the pipeline's thread; must not block.
   package init(
     source: sending any VideoSource, size: VideoSize, frameRate: Int, maximumBitrate: Int,
+    content: ContentHint = .motion,
     event: @escaping @Sendable (Event) -> Void = { _ in },
     output: @escaping @Sendable (EncodedVideoFrame) -> Void
   ) {
     self.size = size
     self.frameRate = min(max(frameRate, 1), 120)
     self.maximumBitrate = maximumBitrate
+    self.content = content
     self.output = output
     self.event = event
     control = Lock(

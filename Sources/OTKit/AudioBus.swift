@@ -51,11 +51,23 @@ final class AudioDeviceControl: Sendable {
 
   let bus: AudioBus
   private let thread: ControlThread<State>
+  private let use: ExclusiveUse
+  private let user: Int
 
   /// - Parameter notice: what the device cannot do, for people. Any thread.
   init(_ device: any AudioDevice, notice: @escaping @Sendable (String) -> Void) throws(OpenTokError) {
     let attachment = Attachment()
+    let use = ExclusiveUse.of(device)
+    let user = use.join()
+    let isOurs = Lock(false)
     let thread = ControlThread(name: "audio device", initial: State()) { old, new in
+      if new.isAttached, !old.isAttached {
+        // The session before may still be about to let go of it.
+        let isGranted = use.take(user)
+        isOurs.withLock { $0 = isGranted }
+        if !isGranted { notice("\(device.name): another session has it: silence is sent, nothing is heard") }
+      }
+      guard isOurs.withLock({ $0 }) else { return }
       func attempt(_ what: String, _ body: () throws -> Void) {
         do { try body() } catch { notice("\(device.name): \(what): \(error)") }
       }
@@ -64,6 +76,10 @@ final class AudioDeviceControl: Sendable {
       if old.isAttached != new.isAttached { device.setAudioBus(new.isAttached ? attachment.bus : nil) }
       if new.renders, !old.renders { attempt("nothing is heard", device.startRendering) }
       if new.captures, !old.captures { attempt("silence is sent", device.startCapture) }
+      if !new.isAttached {
+        isOurs.withLock { $0 = false }
+        use.letGo(user)
+      }
     }
     let (capture, render) = (device.captureFormat, device.renderFormat)
     do throws(SourceError) {
@@ -84,12 +100,19 @@ final class AudioDeviceControl: Sendable {
       throw OpenTokError(error)
     }
     self.thread = thread
+    (self.use, self.user) = (use, user)
     attachment.set(bus)
     thread.want { $0.isAttached = true }
   }
 
+  /// Announces `detach`, for whoever wants the device next. Does not wait.
+  func leave() { use.leave(user) }
+
   /// Lets go of the device.
-  func detach() { thread.want { $0 = State() } }
+  func detach() {
+    leave()
+    thread.want { $0 = State() }
+  }
 
   /// The format's rate.
   private static func check(_ format: AudioDeviceFormat) throws(SourceError) -> Int {

@@ -25,7 +25,8 @@ public struct AudioDeviceFormat: Sendable, Hashable {
 /// Formats and delays are read on any thread and have to answer at once; formats stay what they are.
 ///
 /// Its sound is sent as it is: echo cancellation and noise suppression are for the built-in microphone. A device
-/// belongs to one session at a time.
+/// belongs to one session at a time: while one has it others go without, with a warning; one that has been left is
+/// waited for.
 public protocol AudioDevice: AnyObject, Sendable {
   /// For people, in messages. By default the type's name.
   var name: String { get }

@@ -34,12 +34,15 @@ final class CaptureControl: Sendable {
     }
   }
 
+  deinit { calls.use.leave(calls.user) }
+
   /// Initialises the capturer, if that has not been done. Waits for it.
   func initialise() async throws(OpenTokError) {
     let fault = await withCheckedContinuation { continuation in
       thread.want { state in
         state.claim += 1
         state.isClaimed = true
+        calls.use.stay(calls.user)
         let claim = state.claim
         calls.progress.withLock { $0.waiting.append((claim, continuation)) }
       }
@@ -65,6 +68,7 @@ final class CaptureControl: Sendable {
     thread.want {
       $0.isClaimed = false
       $0.user = nil
+      calls.use.leave(calls.user)
     }
   }
 
@@ -80,27 +84,40 @@ final class CaptureControl: Sendable {
     let capturer: any VideoCapturer
     let consumer: VideoCaptureConsumer
     let frameRate: Int
+    /// Another publisher may still have it, or have it already.
+    let use: ExclusiveUse
+    let user: Int
     let progress = Lock(Progress())
 
     init(_ capturer: any VideoCapturer, _ consumer: VideoCaptureConsumer, frameRate: Int) {
       self.capturer = capturer
       self.consumer = consumer
       self.frameRate = frameRate
+      use = ExclusiveUse.of(capturer)
+      user = use.join()
     }
 
+    deinit { use.letGo(user) }
+
     func initialise(_ claim: Int) {
-      var fault: OpenTokError?
-      if !progress.withLock({ $0.isInitialised }) {
-        do {
-          try capturer.initCapture(consumer)
-        } catch {
-          fault = .mediaUnavailable(
-            detail: "\(capturer.name): \(error)", hint: nil, exitCode: .inputMissing)
-        }
-      }
+      let fault = progress.withLock({ $0.isInitialised }) ? nil : begin()
       let isInitialised = fault == nil
       progress.withLock { $0.isInitialised = isInitialised }
       answer(claim, fault)
+    }
+
+    private func begin() -> OpenTokError? {
+      func fault(_ detail: String) -> OpenTokError {
+        .mediaUnavailable(detail: "\(capturer.name): \(detail)", hint: nil, exitCode: .inputMissing)
+      }
+      guard use.take(user) else { return fault("another publisher has it") }
+      do {
+        try capturer.initCapture(consumer)
+        return nil
+      } catch {
+        use.letGo(user)
+        return fault("\(error)")
+      }
     }
 
     /// Whoever waited for this claim or one before it.
@@ -139,6 +156,7 @@ final class CaptureControl: Sendable {
           exitCode: .inputMissing))
       guard progress.withLock({ $0.isInitialised.take() }) else { return }
       capturer.releaseCapture()
+      use.letGo(user)
     }
   }
 }

@@ -5,7 +5,7 @@ import MediaIO
 /// What a participant publishes: sound and picture from sources named by texts.
 ///
 /// Video sources: `test` (a moving test pattern), `noise`, `black`, `file:PATH` (any format, looped;
-/// `file:PATH?once`), `camera[:NAME]`, `screen[:DISPLAY]`, `none`, `auto` (a camera, else `test`). Audio sources:
+/// `file:PATH?once`), `camera[:NAME]`, `screen[:DISPLAY|MONITOR|WINDOW]`, `none`, `auto` (a camera, else `test`). Audio sources:
 /// `test` (blips in time with the test pattern), `tone[:HZ]`, `noise`, `silence`, `file:PATH`, `mic[:NAME]`,
 /// `none`, `auto` (a microphone, else `silence`).
 ///

@@ -125,14 +125,17 @@ extension Session {
       do throws(SourceError) {
         var source: (any VideoSource)? = capture.map { CapturerSource($0) }
         if source == nil {
-          source = try publisher.videoSources.first?.makeSource(
+          let index = publisher.state.withLock { $0.videoIndex }
+          let sources = publisher.videoSources
+          source = try (sources.indices.contains(index) ? sources[index] : nil)?.makeSource(
             size: publisher.size, frameRate: configuration.frameRate, stream: Self.stripNumber(streamID),
             timeline: timeline, notice: { [output] in output.yield(.warning($0)) })
         }
         if let source {
           pipeline = VideoPublishPipeline(
             source: source, size: format.size, frameRate: format.frameRate,
-            maximumBitrate: configuration.maximumVideoBitrate
+            maximumBitrate: configuration.maximumVideoBitrate,
+            content: configuration.videoType == .screen ? .text : .motion
           ) { [output, inbox] event in
             switch event {
             case .sourceEnded(let name): output.yield(.warning("\(name) has ended; its last picture stays"))
@@ -229,7 +232,11 @@ extension Session {
 
   private func removePublication(_ streamID: String) {
     guard let publication = publications.removeValue(forKey: streamID) else { return }
-    publication.publisher.state.withLock { if $0.streamID == streamID { $0.streamID = nil } }
+    publication.publisher.state.withLock {
+      guard $0.streamID == streamID else { return }
+      $0.streamID = nil
+      $0.videoIndex = 0
+    }
     publication.waitingForCamera?.cancel()
     if publication.hasSpeaker { audio?.setSpeaker(nil) }
     publication.publisher.capture?.release()
@@ -432,6 +439,7 @@ extension Session {
     for attempt in pendingAttempts.values { attempt.cancel() }
     let audio = audio
     self.audio = nil
+    audio?.leave()
     MediaThread.runAside(name: "audio end") { audio?.stop() }
   }
 }

@@ -58,6 +58,9 @@ final class SessionAudio: Sendable {
     }
   }
 
+  /// Announces `stop`, so that another session may wait for the device. Does not wait itself.
+  func leave() { device?.leave() }
+
   /// Ends the audio thread and waits for it, a second at most.
   func stop() {
     engine.stop()

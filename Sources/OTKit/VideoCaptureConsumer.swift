@@ -6,7 +6,8 @@ import MediaIO
 ///
 /// `consumeFrame` may be called from any thread, at any time. It copies (and turns, and converts) the picture
 /// into memory that is used again and again, never waits for the encoder, and keeps one picture: if a newer one
-/// comes before the encoder has taken it, that one takes its place. So a picture's memory is the caller's
+/// comes before the encoder has taken it, that one takes its place. One that comes too soon after another waits
+/// for its turn, so the last one before a pause is always sent. So a picture's memory is the caller's
 /// again on return, and a capturer may deliver as fast, as slowly or as unevenly as it likes.
 public final class VideoCaptureConsumer: Sendable {
   public struct Statistics: Sendable, Equatable {
@@ -24,6 +25,8 @@ public final class VideoCaptureConsumer: Sendable {
     /// Whether `arrived` has been posted since the encoder looked.
     var isPosted = false
     var frame: VideoFrame?
+    /// Came too soon after another. It is the next one if nothing has followed it by then.
+    var early: (frame: VideoFrame, due: Instant)?
     var failure: String?
     /// Less time than that between two pictures is too little.
     var minimumInterval = Duration.zero
@@ -126,32 +129,31 @@ public final class VideoCaptureConsumer: Sendable {
     let stamp = timestamp.map { Instant(nanoseconds: $0.nanoseconds) }
     // Compared without differences, which could overflow.
     let time = stamp.flatMap { $0 <= now && $0 > now - Self.oldest ? $0 : nil } ?? now
-    guard isDue(time) else { return }
+    let isEarly = isEarly(time)
     let picture = RawPicture(format: format.raw, size: format.size, planes: (first, second, third))
-    put(picture.frame(turned: orientation.turn, time: time, pool: pool))
+    put(picture.frame(turned: orientation.turn, time: time, pool: pool), isEarly: isEarly, at: now)
   }
 
-  /// Whether the picture of that time is wanted, at the publisher's frame rate.
-  private func isDue(_ time: Instant) -> Bool {
+  /// Whether the picture of that time comes too soon after the last one, for the publisher's frame rate.
+  private func isEarly(_ time: Instant) -> Bool {
     state.withLock { state in
-      if let last = state.lastTime, time >= last, time - last < state.minimumInterval {
-        state.statistics.framesDropped += 1
-        return false
-      }
+      if let last = state.lastTime, time >= last, time - last < state.minimumInterval { return true }
       state.lastTime = time
-      return true
+      return false
     }
   }
 
-  private func put(_ frame: VideoFrame) {
-    let (old, posts) = state.withLock { state -> (VideoFrame?, Bool) in
-      guard state.isOpen else {
+  private func put(_ frame: VideoFrame, isEarly: Bool, at now: Instant) {
+    let (old, posts) = state.withLock { state -> ([VideoFrame?], Bool) in
+      // Of several threads a slow one may come with a picture that has been overtaken.
+      guard state.isOpen, !isEarly || state.lastTime.map({ frame.time >= $0 }) ?? true else {
         state.statistics.framesDropped += 1
-        return (nil, false)
+        return ([], false)
       }
-      let old = state.frame
-      if old != nil { state.statistics.framesDropped += 1 }
-      state.frame = frame
+      let old = isEarly ? [state.early?.frame] : [state.early?.frame, state.frame]
+      state.statistics.framesDropped += old.count { $0 != nil }
+      state.early = isEarly ? (frame, now + state.minimumInterval) : nil
+      if !isEarly { state.frame = frame }
       defer { state.isPosted = true }
       return (old, !state.isPosted)
     }
@@ -180,10 +182,12 @@ public final class VideoCaptureConsumer: Sendable {
   }
 
   func close() {
-    let unseen = state.withLock { state -> VideoFrame? in
+    let unseen = state.withLock { state in
       state.isOpen = false
       state.failure = nil
-      return state.frame.take()
+      let unseen = [state.frame.take(), state.early.take()?.frame]
+      state.statistics.framesDropped += unseen.count { $0 != nil }
+      return unseen
     }
     withExtendedLifetime(unseen) {}
   }
@@ -191,15 +195,32 @@ public final class VideoCaptureConsumer: Sendable {
   /// The newest picture, waiting for it until `deadline`.
   func next(until deadline: Instant) -> Output {
     while true {
-      let output = state.withLock { state -> Output in
-        if let failure = state.failure.take() { return .failed(failure) }
-        guard let frame = state.frame.take() else { return .notYet }
+      let (output, due) = state.withLock { state -> (Output, Instant?) in
+        if let failure = state.failure.take() { return (.failed(failure), nil) }
+        guard let frame = state.frame.take() else { return (.notYet, state.early?.due) }
         state.statistics.framesConsumed += 1
-        return .frame(frame)
+        return (.frame(frame), nil)
       }
       if case .notYet = output {} else { return output }
-      guard arrived.wait(until: deadline) else { return .notYet }
-      state.withLock { $0.isPosted = false }
+      if arrived.wait(until: min(due ?? deadline, deadline)) {
+        state.withLock { $0.isPosted = false }
+        continue
+      }
+      guard let due, due <= deadline else { return .notYet }
+      if let frame = takeEarly(due) { return .frame(frame) }
+    }
+  }
+
+  /// The picture that came too soon, if nothing has come since.
+  private func takeEarly(_ due: Instant) -> VideoFrame? {
+    state.withLock { state in
+      guard state.frame == nil, state.failure == nil, let early = state.early, early.due <= due else {
+        return nil
+      }
+      state.early = nil
+      state.lastTime = early.frame.time
+      state.statistics.framesConsumed += 1
+      return early.frame
     }
   }
 }

@@ -9,7 +9,8 @@
 /// thread of the capturer's own; see `VideoCaptureConsumer`. A loop that captures is no work for Swift's
 /// concurrency pool: it would stand in everybody's way there.
 ///
-/// A capturer belongs to one publisher at a time.
+/// A capturer belongs to one publisher at a time: another one that is published with it throws `mediaUnavailable`,
+/// unless the first is letting go of it, which is waited for.
 public protocol VideoCapturer: AnyObject, Sendable {
   /// For people, in messages. By default the type's name.
   var name: String { get }

@@ -71,7 +71,8 @@ extension Commands {
       "resolution", .size("WxH", 16...4096), default: .described("640x480, with --screen 1280x720"),
       group: Group.publishing, "size of the sent picture"),
     Flag(
-      "frame-rate", .integer("N", 1...60), default: .value("30"), group: Group.publishing,
+      "frame-rate", .integer("N", 1...60), default: .described("30, with --screen 15"),
+      group: Group.publishing,
       "pictures a second, at most"),
     Flag(
       "video-bitrate", .integer("KBPS", 30...20_000), default: .described("adaptive"),
@@ -97,7 +98,10 @@ extension Commands {
     Choice(
       "camera", "a camera, by a part of its name, its number or path",
       parameter: .optional("NAME|N|/dev/videoN")),
-    Choice("screen", "an X11 screen with its cursor", parameter: .optional("DISPLAY")),
+    Choice(
+      "screen",
+      "an X11 screen, one of its monitors or windows (by id or a part of its title) with the cursor",
+      parameter: .optional("DISPLAY|MONITOR|0xID|TITLE")),
     Choice("test", "a moving test pattern with the time"),
     Choice("noise", "noise"),
     Choice("black", "a black picture"),

@@ -85,7 +85,7 @@ struct ConnectOptions {
         name: name ?? arguments.text("name") ?? defaultName(environment),
         videoSources: sources.isEmpty ? [isScreen ? "screen" : "auto"] : sources,
         audioSource: arguments.text("audio-source") ?? "auto", width: size.width, height: size.height,
-        frameRate: arguments.integer("frame-rate") ?? 30,
+        frameRate: arguments.integer("frame-rate") ?? (isScreen ? 15 : 30),
         maximumVideoBitrate: arguments.integer("video-bitrate").map { $0 * 1000 }
           ?? Publisher.Configuration().maximumVideoBitrate,
         videoType: isScreen ? .screen : .camera,

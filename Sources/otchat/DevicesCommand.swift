@@ -11,6 +11,7 @@ struct DevicesCommand {
   private let cameras = Cameras.list()
   private let microphones = SoundDevices.microphones()
   private let loudspeakers = SoundDevices.loudspeakers()
+  private let screens = Screens.list()
 
   init(_ arguments: Arguments) { self.arguments = arguments }
 
@@ -26,7 +27,7 @@ struct DevicesCommand {
   private static func specification(_ camera: CameraDevice) -> String { "camera:\(camera.path)" }
 
   private static func specification(_ screen: Screens.Screen) -> String {
-    screen.isDefault ? "screen" : "screen:\(screen.display)"
+    screen.selection.map { "screen:\($0)" } ?? "screen"
   }
 
   // MARK: For people
@@ -46,7 +47,7 @@ struct DevicesCommand {
     groups.append(
       Self.group(
         "Screens (--video-source)",
-        Screens.list().map { (Self.specification($0), "X11 display \($0.display)", []) }))
+        screens.map { (Self.specification($0), $0.name, []) }))
     return groups.joined(separator: "\n")
   }
 
@@ -81,9 +82,7 @@ struct DevicesCommand {
       "microphones": .array(microphones.map { Self.json(.microphone, $0) }),
       "speakers": .array(loudspeakers.map { Self.json(.loudspeaker, $0) }),
       "screens": .array(
-        Screens.list().map {
-          ["name": .string("X11 display \($0.display)"), "spec": .string(Self.specification($0))]
-        }),
+        screens.map { ["name": .string($0.name), "spec": .string(Self.specification($0))] }),
     ]
   }
 

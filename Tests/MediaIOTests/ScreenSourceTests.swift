@@ -1,54 +1,11 @@
 import Base
 import Codecs
-import Foundation
-import Glibc
 import TestSupport
 import Testing
 
 @testable import MediaIO
 
 @Suite struct ScreenSourceTests {
-  /// An X server without a screen, which ends with its last client.
-  private final class Server {
-    let display: String
-    private let process = Process()
-
-    static var isInstalled: Bool {
-      ["/usr/bin/Xvfb", "/usr/bin/xsetroot"].allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
-    }
-
-    init() throws {
-      let numbers = Pipe()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/Xvfb")
-      process.arguments = ["-displayfd", "1", "-screen", "0", "320x240x24", "-nolisten", "tcp", "-terminate"]
-      process.standardOutput = numbers
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      // The number, as soon as it can be used.
-      var text = ""
-      while !text.hasSuffix("\n") {
-        let data = numbers.fileHandleForReading.availableData
-        guard !data.isEmpty else { break }
-        text += String(decoding: data, as: UTF8.self)
-      }
-      display = ":" + text.trimmingCharacters(in: .whitespacesAndNewlines)
-    }
-
-    func fill(_ color: String) throws {
-      let painter = Process()
-      painter.executableURL = URL(fileURLWithPath: "/usr/bin/xsetroot")
-      painter.arguments = ["-display", display, "-solid", color]
-      try painter.run()
-      painter.waitUntilExit()
-      #expect(painter.terminationStatus == 0)
-    }
-
-    var isRunning: Bool { process.isRunning }
-
-    /// What test runners start has SIGTERM blocked.
-    func kill() { if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) } }
-  }
-
   /// Y, U and V at the picture's left quarter, where no cursor is.
   private func color(_ frame: VideoFrame) -> [Int] {
     let (x, y) = (frame.width / 8, frame.height / 8)
@@ -60,9 +17,9 @@ import Testing
     zip(color, expected).allSatisfy { abs($0 - $1) <= 4 }
   }
 
-  @Test(.enabled(if: Server.isInstalled)) func whatIsOnTheScreenIsTaken() async throws {
-    let server = try Server()
-    defer { server.kill() }
+  @Test(.enabled(if: XServer.isInstalled)) func whatIsOnTheScreenIsTaken() async throws {
+    let server = try XServer()
+    defer { server.leave() }
     let size = VideoSize(width: 640, height: 480)
     let source = try ScreenSource(server.display, size: size, frameRate: 30)
     try source.start(at: MonotonicClock.now())
@@ -93,8 +50,9 @@ import Testing
     }
     // A second at 15, and one a second from then on.
     #expect(still <= 15 + 1 + 3)
-    #expect(Screens.list().contains { $0.display == server.display })
+    #expect(Screens.list().contains { $0.selection == server.display })
     source.stop()
+    server.leave()
     try await eventually("the server's end") { !server.isRunning }
   }
 

@@ -39,6 +39,18 @@ import Testing
     #expect(levels == VideoAdaptation.levels)
   }
 
+  @Test func aScreenKeepsItsSize() {
+    var adaptation = VideoAdaptation(.text)
+    var levels: [VideoAdaptation.Level] = []
+    for second in 0..<12 {
+      _ = run(&adaptation, from: start + .seconds(second), seconds: 1) { _ in 56 }
+      if levels.last != adaptation.level { levels.append(adaptation.level) }
+    }
+    #expect(levels.count == 5 && levels.allSatisfy { $0.halvings == 0 })
+    #expect(levels.map(\.rate) == levels.map(\.rate).sorted(by: >))
+    #expect(levels.last?.rate == 0.2)
+  }
+
   @Test(arguments: [(1, 200), (2, 150)]) func fewerPicturesAreEvenlySpaced(index: Int, expected: Int) {
     var adaptation = VideoAdaptation()
     _ = run(&adaptation, from: start, seconds: 20) { $0 == VideoAdaptation.levels[index] ? 40 : 56 }

@@ -191,6 +191,7 @@ private final class ScriptedCapturer: VideoCapturer {
     }
     // Every third of a hundred a second.
     #expect(taken == 20)
+    consumer.close()
     #expect(consumer.statistics.framesDropped == 40)
   }
 
