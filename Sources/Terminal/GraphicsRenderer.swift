@@ -9,14 +9,14 @@ struct TerminalImage {
   let coversText: Bool
 }
 
-/// Pictures in pixels, by the kitty graphics protocol or as sixels. Confined to one thread.
+/// Pictures in pixels, by the kitty graphics protocol, as sixels or as inline images. Confined to one thread.
 ///
 /// Kitty's lie in a layer of their own and are replaced one by one: each new one is drawn over the old one,
-/// which is deleted then, so the terminal keeps one picture a place. Sixels are paint: whatever is drawn into
+/// which is deleted then, so the terminal keeps one picture a place. The others are paint: whatever is drawn into
 /// their place destroys them, so they are drawn again with what lies over them.
 struct GraphicsRenderer {
-  /// At most so many pixels are sent for one of kitty's pictures, which are not compressed: 600 kB.
-  private static let kittyPixels = 150_000
+  /// At most so many pixels are sent for a picture that is not compressed: 600 kB.
+  private static let maximumPixels = 150_000
 
   private struct Drawn {
     var place: CellRectangle
@@ -58,7 +58,7 @@ struct GraphicsRenderer {
     }
     let places = Dictionary(zip(requests.map(\.source), placed)) { _, last in last }
     var images: [TerminalImage] = []
-    if style == .sixel {
+    if style.isPaint {
       if drawn.contains(where: { places[$0.key] != $0.value.place }) { encoder.invalidate() }
       drawn = drawn.filter { places[$0.key] != nil }
     } else {
@@ -79,7 +79,7 @@ struct GraphicsRenderer {
       let old = drawn[request.source]
       if request.isNew || old?.place != place {
         images.append(draw(request, place, layer: layer, cell: cell, filter: filter, old: old))
-      } else if style == .sixel, let old,
+      } else if style.isPaint, let old,
         encoder.clears(place, in: screen) || images.contains(where: { $0.place.overlaps(place) })
       {
         images.append(TerminalImage(place: place, bytes: old.bytes, coversText: true))
@@ -100,10 +100,15 @@ struct GraphicsRenderer {
     }
     // The terminal enlarges by itself.
     let pixels = Double(min(width, request.frame.width) * min(height, request.frame.height))
-    let share = min(1, (Double(Self.kittyPixels) / max(1, pixels)).squareRoot())
+    let share = min(1, (Double(Self.maximumPixels) / max(1, pixels)).squareRoot())
     scaler.scale(
       request.frame, width: Int(Double(min(width, request.frame.width)) * share),
       height: Int(Double(min(height, request.frame.height)) * share), filter: filter)
+    if style == .iterm2 {
+      let bytes = InlineImage.draw(scaler.picture, columns: place.columns, rows: place.rows)
+      drawn[request.source] = Drawn(place: place, bytes: bytes, id: 0)
+      return TerminalImage(place: place, bytes: bytes, coversText: true)
+    }
     let id = nextID
     nextID += 1
     var bytes = KittyGraphics.draw(

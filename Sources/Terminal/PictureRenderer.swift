@@ -11,9 +11,13 @@ package enum PictureStyle: Equatable, Sendable {
   case kitty
   /// Pixels, as sixels.
   case sixel
+  /// Pixels, as iTerm2's inline images.
+  case iterm2
 
   /// Whether the terminal draws pictures, and not we with its characters.
-  var isGraphics: Bool { self == .kitty || self == .sixel }
+  var isGraphics: Bool { self == .kitty || isPaint }
+  /// Whether pictures take the place of cells, and cells that of pictures.
+  var isPaint: Bool { self == .sixel || self == .iterm2 }
 }
 
 /// Pictures as cells: symbols in 24-bit colour by `BlockArt`, all others by libchafa. Confined to one thread.
@@ -180,7 +184,7 @@ final class PictureRenderer {
     switch style {
     case .ascii: return CHAFA_SYMBOL_TAG_ASCII
     case .symbols where colors == .none: return ChafaSymbolTags(blocks | CHAFA_SYMBOL_TAG_STIPPLE.rawValue)
-    case .symbols, .kitty, .sixel: return ChafaSymbolTags(blocks)
+    case .symbols, .kitty, .sixel, .iterm2: return ChafaSymbolTags(blocks)
     }
   }
 }

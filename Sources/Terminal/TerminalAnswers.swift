@@ -142,6 +142,8 @@ struct TerminalAnswers: Equatable, Sendable {
   func style(for capabilities: TerminalCapabilities) -> PictureStyle {
     if capabilities.colors != .none {
       if kittyGraphics && !capabilities.isMultiplexed { return .kitty }
+      // It has sixels, too, but those have fewer colours.
+      if version?.hasPrefix("iTerm2") ?? false, !capabilities.isMultiplexed { return .iterm2 }
       if attributes?.contains(4) ?? false { return .sixel }
     }
     return capabilities.unicode ? .symbols : .ascii

@@ -165,6 +165,7 @@ extension Commands {
           Choice("auto", "the best the terminal says it can do; none if standard output is no terminal"),
           Choice("kitty", "pixels, by the kitty graphics protocol"),
           Choice("sixel", "pixels, as sixels"),
+          Choice("iterm2", "pixels, as iTerm2's inline images"),
           Choice("symbols", "Unicode block symbols in colour"),
           Choice("ascii", "ASCII characters"),
           Choice("none", "no picture and no keys: commands are typed as lines"),

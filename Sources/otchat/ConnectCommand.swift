@@ -179,8 +179,9 @@ struct ConnectCommand {
       commands.yield($0)
     }
     if let page = source.page { console.display.send(.shareURL(page)) }
-    if arguments.text("render") == "kitty", options.capabilities.isMultiplexed {
-      console.display.send(.notice("tmux and screen pass no kitty graphics on: shown as the terminal can"))
+    if ["kitty", "iterm2"].contains(arguments.text("render")), options.capabilities.isMultiplexed {
+      console.display.send(
+        .notice("tmux and screen pass such pictures on to nobody: shown as the terminal can"))
     }
     if let warning = source.warning { console.display.send(.notice(warning)) }
     return console

@@ -166,6 +166,7 @@ struct ConnectOptions {
     case "none": return .none
     case "kitty": return .terminal(capabilities.isMultiplexed ? nil : .kitty)
     case "sixel": return .terminal(.sixel)
+    case "iterm2": return .terminal(capabilities.isMultiplexed ? nil : .iterm2)
     case "symbols": return .terminal(.symbols)
     case "ascii": return .terminal(.ascii)
     default: return .terminal(nil)

@@ -19,7 +19,9 @@ func note(_ line: String) {
 let environment = TerminalCapabilities.variables.reduce(into: [String: String]()) { result, name in
   result[name] = getenv(name).map { String(cString: $0) }
 }
-let styles: [String: PictureStyle] = ["kitty": .kitty, "sixel": .sixel, "symbols": .symbols, "ascii": .ascii]
+let styles: [String: PictureStyle] = [
+  "kitty": .kitty, "sixel": .sixel, "iterm2": .iterm2, "symbols": .symbols, "ascii": .ascii,
+]
 let capabilities = TerminalCapabilities(environment: environment)
 
 // Before the terminal is taken over, so that there is no moment in which a signal leaves it raw.

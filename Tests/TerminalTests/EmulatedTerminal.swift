@@ -7,7 +7,7 @@ struct EmulatedTerminal {
   }
 
   private(set) var cells: [[Cell]]
-  /// Control strings (DCS, APC) with the place of the cursor.
+  /// Control strings (DCS, APC, OSC) with the place of the cursor.
   private(set) var strings: [(column: Int, row: Int, text: String)] = []
   private var cursor = (column: 0, row: 0)
   private var style: [String] = []
@@ -39,7 +39,7 @@ struct EmulatedTerminal {
         let parameters = rest.prefix { $0.isNumber || ";?>$ ".contains($0) }
         rest = rest.dropFirst(parameters.count)
         control(rest.popFirst() ?? " ", String(parameters))
-      case "P", "_":
+      case "P", "_", "]":
         let text = rest.prefix { $0 != "\u{1B}" }
         rest = rest.dropFirst(text.count + 2)
         strings.append((cursor.column, cursor.row, String(text)))

@@ -27,6 +27,7 @@ struct GoldenScreenTests {
     Way(name: "ascii-no-color", style: .ascii, colors: .none, unicode: false),
     Way(name: "kitty", style: .kitty, colors: .trueColor),
     Way(name: "sixel", style: .sixel, colors: .palette256),
+    Way(name: "iterm2", style: .iterm2, colors: .trueColor),
   ]
 
   private var state: CallState {

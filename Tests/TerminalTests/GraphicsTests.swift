@@ -234,6 +234,7 @@ struct GraphicsRendererTests {
       return terminal.strings[before...].map { command in
         let place = "@\(command.column),\(command.row)"
         if command.text.contains("q\"1;1") { return "sixel\(place)" }
+        if command.text.hasPrefix("1337;") { return "inline\(place)" }
         let id = command.text.firstMatch(of: /i=(\d+)/).map { String($0.1) } ?? "all"
         if command.text.hasPrefix("Ga=d") { return "delete \(id)" }
         return command.text.hasPrefix("Ga=T") ? "draw \(id)\(place)" : "more"
@@ -269,8 +270,9 @@ struct GraphicsRendererTests {
     #expect(String(decoding: painter.painter.farewell, as: UTF8.self) == "\u{1B}\\\(KittyGraphics.deleteAll)")
   }
 
-  @Test func sixelsArePaintedAgainWhereTheyWereWipedOut() {
-    var painter = Painter(.sixel)
+  @Test(arguments: [("sixel", PictureStyle.sixel), ("inline", .iterm2)])
+  func paintIsPutOnAgainWhereItWasWipedOut(name: String, style: PictureStyle) {
+    var painter = Painter(style)
     let frames: [PictureSource: VideoFrame] = [.own: TestFrame.card, .stream("a"): TestFrame.card]
     let pictures = [
       PicturePlacement(source: .stream("a"), area: area),
@@ -278,17 +280,19 @@ struct GraphicsRendererTests {
     ]
     #expect(
       painter.paint(screen(pictures, text: "hi"), frames, new: [.own, .stream("a")])
-        == ["sixel@0,0", "sixel@8,3"])
+        == ["\(name)@0,0", "\(name)@8,3"])
     #expect(painter.paint(screen(pictures, text: "hi"), frames, new: []) == [])
-    #expect(painter.paint(screen(pictures, text: "hi"), frames, new: [.own]) == ["sixel@8,3"])
+    #expect(painter.paint(screen(pictures, text: "hi"), frames, new: [.own]) == ["\(name)@8,3"])
     // What lies over a picture that is painted is painted, too.
     #expect(
-      painter.paint(screen(pictures, text: "hi"), frames, new: [.stream("a")]) == ["sixel@0,0", "sixel@8,3"])
+      painter.paint(screen(pictures, text: "hi"), frames, new: [.stream("a")]) == [
+        "\(name)@0,0", "\(name)@8,3",
+      ])
     #expect(painter.terminal.text == "\n hi")
     #expect(
-      painter.paint(screen(pictures), frames, new: []) == ["sixel@0,0", "sixel@8,3"], "the text has gone")
+      painter.paint(screen(pictures), frames, new: []) == ["\(name)@0,0", "\(name)@8,3"], "the text has gone")
     #expect(painter.terminal.text == "")
-    #expect(painter.paint(screen([pictures[0]]), frames, new: []) == ["sixel@0,0"], "a picture has gone")
+    #expect(painter.paint(screen([pictures[0]]), frames, new: []) == ["\(name)@0,0"], "a picture has gone")
   }
 
   @Test func textIsDrawnAfterThePictureBeneath() throws {

@@ -73,10 +73,15 @@ struct TerminalAnswersTests {
     #expect(answers(sixel).style(for: capable) == .sixel)
     #expect(answers(.kittyGraphics(true), sixel).style(for: capable) == .kitty)
     #expect(answers(.kittyGraphics(false), sixel).style(for: capable) == .sixel)
+    let iterm2 = TerminalAnswer.version("iTerm2 3.5.14")
+    #expect(answers(iterm2, sixel).style(for: capable) == .iterm2)
+    #expect(answers(iterm2, .kittyGraphics(true)).style(for: capable) == .kitty)
+    #expect(answers(.version("XTerm(379)"), sixel).style(for: capable) == .sixel)
     var capabilities = capable
     capabilities.isMultiplexed = true
     #expect(answers(.kittyGraphics(true)).style(for: capabilities) == .symbols)
     #expect(answers(.kittyGraphics(true), sixel).style(for: capabilities) == .sixel)
+    #expect(answers(iterm2, sixel).style(for: capabilities) == .sixel)
     capabilities = TerminalCapabilities(colors: .none, unicode: true)
     #expect(answers(.kittyGraphics(true), sixel).style(for: capabilities) == .symbols, "NO_COLOR")
     capabilities.unicode = false
