@@ -4,7 +4,7 @@ import Testing
 
 extension CallTests {
   @Suite struct RepublishingTests {
-    @Test(.timeLimit(.minutes(3))) func aPublisherBeginsAnewWithItsFirstSource() async throws {
+    @Test(.timeLimit(.minutes(10))) func aPublisherBeginsAnewWithItsFirstSource() async throws {
       let server = try await Server.start()
       let one = try await Participant.join(server)
       let sources = ["black", "noise", "test"]
@@ -19,7 +19,7 @@ extension CallTests {
       await server.stop()
     }
 
-    @Test(.timeLimit(.minutes(3))) func whatIsChosenBeforeIsWhatIsPublished() async throws {
+    @Test(.timeLimit(.minutes(10))) func whatIsChosenBeforeIsWhatIsPublished() async throws {
       let server = try await Server.start()
       let one = try await Participant.join(server)
       let missing = "file:/nonexistent/film.webm"

@@ -96,10 +96,12 @@ import Testing
     return total / Double(size.width / 8 * size.height / 8)
   }
 
-  @Test func aPictureIsSharpASecondAfterItHasStopped() throws {
-    for bitrate in [375_000, 500_000, 625_000, 800_000, 1_200_000] {
-      print("QUALITY", bitrate, try quality(.text, bitrate: bitrate), try quality(.motion, bitrate: bitrate))
-    }
-    #expect(Bool(true))
+  @Test(arguments: [625_000, 800_000]) func aPictureIsSharpASecondAfterItHasStopped(bitrate: Int) throws {
+    let text = try quality(.text, bitrate: bitrate)
+    let motion = try quality(.motion, bitrate: bitrate)
+    // While it moves nothing can be read, with either.
+    #expect(text.moving < 0.5 && motion.moving < 0.5, "\(text.moving), \(motion.moving)")
+    #expect(text.still > 0.95, "\(text.still)")
+    #expect(text.still > motion.still + 0.01, "\(text.still), \(motion.still)")
   }
 }

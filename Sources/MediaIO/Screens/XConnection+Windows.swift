@@ -29,12 +29,12 @@ extension XConnection {
     return ask(OTCHAT_X_CORE, 16, data: 1, words).map { $0.word(8) }.flatMap { $0 == 0 ? nil : $0 }
   }
 
-  /// A property's first 4 kB and how long they are in bytes; nil if there is none.
+  /// A property's first 4 kB and how many bytes there are of them; nil if there is none.
   private func property(_ window: UInt32, _ property: UInt32) -> (message: Message, length: Int)? {
     guard let answer = ask(OTCHAT_X_CORE, 20, [window, property, 0, 0, 1024]), answer.byte(1) > 0 else {
       return nil
     }
-    return (answer, Int(answer.word(16)) * answer.byte(1) / 8)
+    return (answer, min(Int(answer.word(16)) * answer.byte(1) / 8, 4096))
   }
 
   /// Its place on the root window, without its border, and how wide that is.
