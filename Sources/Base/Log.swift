@@ -13,6 +13,8 @@ package enum Log {
     var level = Level.warning
     var descriptor: Int32? = 2
     var loss: Int32?
+    /// Nobody reads just now, and is not waited for again.
+    var isStuck = false
   }
 
   /// A terminal that was stopped holds a line up no longer.
@@ -46,9 +48,12 @@ package enum Log {
     let microseconds = WallClock.microseconds()
     let fraction = String(microseconds % 1_000_000 + 1_000_000).dropFirst()
     let line = "\(microseconds / 1_000_000).\(fraction) \(text)\n"
-    guard let number = DescriptorOutput.write(line, to: descriptor, patience: patience) else { return }
+    let patience = state.withLock { $0.isStuck ? .zero : Self.patience }
+    let number = DescriptorOutput.write(line, to: descriptor, patience: patience)
     state.withLock { state in
-      if state.descriptor == descriptor, state.loss == nil { state.loss = number }
+      guard state.descriptor == descriptor else { return }
+      state.isStuck = number == ETIMEDOUT
+      if state.loss == nil { state.loss = number }
     }
   }
 

@@ -16,6 +16,14 @@ extension OpenTokError {
     }
   }
 
+  /// In which stage a stream's connection failed, by ICE for instance while media flowed; nil for other errors.
+  public var stage: Stage? {
+    switch self {
+    case .publisherFailed(let stage, _, _, _), .subscriberFailed(let stage, _, _, _): stage
+    default: nil
+    }
+  }
+
   private struct Text {
     var code: Int
     var name: String

@@ -124,6 +124,7 @@ final class PublisherPeers {
       entry.connection.close()
       entries[known] = nil
       if entry.connected == nil { missed = MonotonicClock.now() }
+      output(.closed(known))
     }
     tellWatched()
     adapt()
@@ -192,7 +193,6 @@ final class PublisherPeers {
       entries[address]?.loss = fraction
       controls.setPacketLoss(entries.values.map(\.loss).max() ?? 0)
     case .remoteClosed:
-      output(.closed(address))
       remove(matching: address)
     case .gatheringComplete, .video, .audio, .audioMinimumDelay:
       break

@@ -344,7 +344,6 @@ extension Session {
     publications[streamID]?.subscribers = publication.subscribers.filter {
       $0.key.subscriberID != subscriberID
     }
-    publications[streamID]?.clocks = publication.clocks.filter { $0.key.subscriberID != subscriberID }
     let peers = publication.peers
     NetworkActor.perform { peers.remove(matching: peer) }
   }

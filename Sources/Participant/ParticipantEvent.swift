@@ -98,7 +98,7 @@ extension OpenTokError {
     if let failed = stages.last {
       var times: JSON.Object = [:]
       for time in stages { times[time.stage.rawValue] = .number(time.seconds) }
-      fields["stage"] = .string(failed.stage.rawValue)
+      fields["stage"] = .string((stage ?? failed.stage).rawValue)
       fields["stages"] = .object(times)
     }
     return ("error", fields)

@@ -26,8 +26,8 @@ final class NetworkThread: SerialExecutor {
       { domain, level, message, _ in
         guard let message else { return }
         let (name, text) = (domain.map { String(cString: $0) } ?? "glib", String(cString: message))
-        // GLib would end the process by a trap, mostly for want of a thread.
-        if level.rawValue & G_LOG_FLAG_FATAL.rawValue != 0 {
+        // GLib would end the process by a trap.
+        if level.rawValue & G_LOG_FLAG_FATAL.rawValue != 0, text.contains("thread") {
           ThreadError.endProcess(because: "\(name): \(text)")
         }
         Log.info(name, text)

@@ -48,8 +48,6 @@ final class TLSTunnel: Sendable {
       close(descriptor)
       return nil
     }
-    self.port = port
-    listener = descriptor
     let connections = Count()
     let accepting = try? MediaThread.start(name: "turns") {
       while let local = Self.accept(descriptor) {
@@ -72,6 +70,9 @@ final class TLSTunnel: Sendable {
       close(descriptor)
       return nil
     }
+    // Not before: from here on `deinit` is for it.
+    self.port = port
+    listener = descriptor
   }
 
   private final class Count: Sendable {

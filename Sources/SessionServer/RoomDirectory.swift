@@ -191,6 +191,9 @@ package struct RoomDirectory: Sendable {
 
   package var hasChanges: Bool { !changed.isEmpty }
 
+  /// What was drained of that session has not been kept.
+  package mutating func keepAgain(_ session: String) { changed.insert(session) }
+
   /// What is to be kept of the sessions that have changed since the last call; nil: the session is over.
   package mutating func drainRecords() -> [(session: String, record: JSON?)] {
     defer { changed = [] }

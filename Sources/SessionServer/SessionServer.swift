@@ -45,6 +45,8 @@ package actor SessionServer {
   var recoveries = 0
   /// Nil if sessions end with the process.
   var sessionStore: SessionStore?
+  /// Has been told of; what was not written is tried again.
+  var isWritingBroken = false
   var isWritingPlanned = false
   /// The last time.
   var writingDuration = Duration.zero

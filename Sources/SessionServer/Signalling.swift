@@ -37,6 +37,7 @@ extension SessionServer {
 
   /// Once a second, as long as there is anybody whose time could run out.
   func tick() {
+    sessionStore?.touch()
     carryOut(rooms.advance(to: now))
     archives.advance(to: now, newID: { UUID.v4() }, occupancy: { rooms.occupancy(of: $0) })
     // What is decided here must not come back to here.

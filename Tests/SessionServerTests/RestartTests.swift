@@ -1,4 +1,5 @@
 import Base
+import Glibc
 import OpenTokProtocol
 import TestSupport
 import Testing
@@ -17,6 +18,7 @@ import Testing
     configuration.apiSecret = "test-secret"
     configuration.stateDirectory = directory.path
     configuration.keepsSessions = true
+    configuration.gracePeriod = .seconds(600)
     let server = try await SessionServer.start(configuration)
     do {
       try await body(server)
@@ -71,6 +73,68 @@ import Testing
       try anna?.resume(at: server.port)
       #expect(try anna?.closeCode() == 1003)
     }
+  }
+
+  @Test func whoIsAwayForLongIsNotWaitedFor() async throws {
+    let directory = TemporaryDirectory()
+    var anna: SignallingClient?
+    try await withKeptSessions(directory) { server in
+      anna = try SignallingClient(server, id: "anna")
+      try anna?.join()
+    }
+    let sessions = directory.path + "/sessions"
+    let before = [
+      timespec(tv_sec: time(nil) - 100, tv_nsec: 0), timespec(tv_sec: time(nil) - 100, tv_nsec: 0),
+    ]
+    #expect(utimensat(AT_FDCWD, sessions + "/server.lock", before, 0) == 0)
+    try await withKeptSessions(directory) { server in
+      let bert = try SignallingClient(server, id: "bert")
+      #expect(try bert.join()["connection"]?.arrayValue?.map { $0["id"] } == ["bert"])
+      try anna?.resume(at: server.port)
+      #expect(try anna?.closeCode() == 1003)
+    }
+  }
+
+  @Test func whatCannotBeWrittenIsTriedAgain() async throws {
+    let directory = TemporaryDirectory()
+    let sessions = try StateDirectory(path: directory.path + "/sessions")
+    func records() -> [String] { sessions.names.filter { $0.hasSuffix(".json") } }
+    var anna: SignallingClient?
+    try await withKeptSessions(directory) { server in
+      anna = try SignallingClient(server, id: "anna")
+      try anna?.join()
+      try await eventually("a record") { records().count == 1 }
+      let name = try #require(records().first)
+      // In its place there is something that no file can take.
+      sessions.remove(name)
+      #expect(mkdir(sessions.file(name), 0o700) == 0)
+      #expect(try anna?.publish("stream-of-anna").status == 200)
+      try await eventually("a failure") { await server.isWritingBroken }
+      #expect(rmdir(sessions.file(name)) == 0)
+      try await eventually("the stream on the disk") {
+        guard let bytes = try? sessions.read(name) else { return false }
+        return String(decoding: bytes, as: UTF8.self).contains("stream-of-anna")
+      }
+      #expect(await !server.isWritingBroken)
+    }
+  }
+
+  @Test func aStoreThatCannotBeLockedSaysWhy() throws {
+    let directory = TemporaryDirectory()
+    let path = directory.path + "/sessions"
+    let state = try StateDirectory(path: path)
+    #expect(mkdir(state.file("server.lock"), 0o700) == 0)
+    #expect(throws: SessionServerError.state(path: state.file("server.lock"), reason: "Is a directory")) {
+      _ = try SessionStore(path: path)
+    }
+    #expect(rmdir(state.file("server.lock")) == 0)
+    // What a server that died in the middle of writing left goes away.
+    _ = try state.write("a.json", [123, 125])
+    _ = try state.write("a.json.17-4", [123])
+    let store = try #require(try SessionStore(path: path))
+    #expect(try SessionStore(path: path) == nil)
+    #expect(state.names.filter { $0.first != "." }.sorted() == ["a.json", "server.lock"])
+    #expect(store.load(apiKey: "100").isEmpty)
   }
 
   @Test func twoServersDoNotShareTheirSessions() async throws {

@@ -22,6 +22,18 @@ def more_pictures(one, count):
     one.stats(lambda s: figure(s, PICTURES) >= figure(start, PICTURES) + count, f"{count} pictures more")
 
 
+def wait_for_fragments(directory, count):
+    """The recording grows by about one a second."""
+    deadline, size = time.monotonic() + LIMIT, 0
+    while count > 0:
+        assert time.monotonic() < deadline, f"the recording does not grow beyond {size} bytes"
+        now = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+        if now > size:
+            size, count = now, count - 1
+            time.sleep(0.9)
+        time.sleep(0.1)
+
+
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGUSR1])
 def test_a_call_outlives_its_server(binary, home, monkeypatch, end):
     monkeypatch.setenv("OTCHAT_API_SECRET", SECRET)
@@ -41,7 +53,7 @@ def test_a_call_outlives_its_server(binary, home, monkeypatch, end):
             archive = rest(server, "POST", "/archive", {"sessionId": session, "name": "film"})["id"]
             for one in (anna, bert):
                 one.event("archiveStarted", archiveId=archive)
-            time.sleep(4)
+            wait_for_fragments(home / "archives", 4)
             server.process.send_signal(end)
             assert server.exit_code() == (-9 if end == signal.SIGKILL else 0)
             with Server(binary, *places, port=port) as again:

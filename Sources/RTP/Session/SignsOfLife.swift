@@ -11,11 +11,18 @@ struct SignsOfLife {
   /// Sound alone is repaired by nobody, and pauses as it likes.
   private static let pictureInterval = Duration.milliseconds(100)
 
+  /// Before silence means anything, packets have come so long without it: pictures of a still screen have
+  /// pauses of their own.
+  private static let steadiness = Duration.seconds(1)
+
   private var lastPacket: Instant?
+  /// The first packet after silence.
+  private var steadySince: Instant?
   private var lastPicture: Instant?
   private var lastSign: Instant?
 
   mutating func received(_ kind: MediaKind, at now: Instant) {
+    if lastPacket.map({ now - $0 >= Self.silence }) ?? true { steadySince = now }
     lastPacket = now
     if kind == .video { lastPicture = now }
     lastSign = nil
@@ -23,7 +30,9 @@ struct SignsOfLife {
 
   /// When the next is due; nil if there is nothing to wait for, or no hope.
   var deadline: Instant? {
-    guard let lastPacket, let lastPicture, lastPacket - lastPicture < Self.pictureInterval else { return nil }
+    guard let lastPacket, let lastPicture, let steadySince, lastPacket - steadySince >= Self.steadiness,
+      lastPacket - lastPicture < Self.pictureInterval
+    else { return nil }
     guard let lastSign else { return lastPacket + Self.silence }
     let silence = lastSign - lastPacket
     guard silence < Self.patience else { return nil }

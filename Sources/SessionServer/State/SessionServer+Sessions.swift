@@ -5,6 +5,10 @@ import OpenTokProtocol
 extension SessionServer {
   /// What has changed is written so soon, in one go.
   private static let writingDelay = Duration.milliseconds(50)
+  /// On a disk that is slow.
+  private static let maximumDelay = Duration.seconds(2)
+  /// Clients have long stopped trying to come back: they do so for a minute.
+  private static let maximumAbsence = Duration.seconds(80)
   /// Writing takes at most this part of the time, however large the sessions are.
   private static let writingShare = 20
 
@@ -19,7 +23,16 @@ extension SessionServer {
 
   /// Goes on with what a server that died left.
   func restoreSessions() {
-    guard let records = sessionStore?.load(apiKey: apiKey), !records.isEmpty else { return }
+    guard let sessionStore else { return }
+    let records = sessionStore.load(apiKey: apiKey)
+    guard !records.isEmpty else { return }
+    guard sessionStore.absence < Self.maximumAbsence else {
+      for session in records.compactMap({ $0["session"]?.stringValue }) {
+        try? sessionStore.keep(nil, of: session)
+      }
+      let seconds = sessionStore.absence.components.seconds
+      return Log.info("serve", "\(records.count) sessions of a server that ended \(seconds) s ago are over")
+    }
     carryOut(rooms.restore(records, at: now))
     Log.info("serve", "\(rooms.sessions.count) sessions go on, with \(rooms.connectionCount) connections")
     for session in rooms.sessions {
@@ -33,7 +46,7 @@ extension SessionServer {
   func sessionsChanged() {
     guard sessionStore != nil, rooms.hasChanges, !isWritingPlanned else { return }
     isWritingPlanned = true
-    let delay = max(Self.writingDelay, writingDuration * Self.writingShare)
+    let delay = min(max(Self.writingDelay, writingDuration * Self.writingShare), Self.maximumDelay)
     Task {
       try? await Task.sleep(for: delay)
       isWritingPlanned = false
@@ -44,7 +57,19 @@ extension SessionServer {
   func writeSessions() {
     guard let sessionStore else { return }
     let began = MonotonicClock.now()
-    for (session, record) in rooms.drainRecords() { sessionStore.keep(record, of: session) }
+    var fault: SessionServerError?
+    for (session, record) in rooms.drainRecords() {
+      do throws(SessionServerError) {
+        try sessionStore.keep(record, of: session)
+      } catch {
+        fault = error
+        rooms.keepAgain(session)
+      }
+    }
+    if case .state(let path, let reason) = fault, !isWritingBroken {
+      Log.error("serve", "sessions would not outlive this server: \(path): \(reason); tried again and again")
+    }
+    isWritingBroken = fault != nil
     writingDuration = MonotonicClock.now() - began
   }
 }

@@ -11,18 +11,34 @@ final class SessionStore {
   private let directory: StateDirectory
   /// Says, as long as it is open, that this process keeps its sessions here.
   private let lock: Int32
+  /// How long ago the server before this one, if there was one, was last there.
+  let absence: Duration
 
   /// Nil if another process keeps its sessions there.
   init?(path: String) throws(SessionServerError) {
     directory = try StateDirectory(path: path)
-    lock = open(directory.file(Self.lockName), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-      if lock >= 0 { close(lock) }
-      return nil
+    let file = directory.file(Self.lockName)
+    lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    var status = stat()
+    let isKnown = lock >= 0 && fstat(lock, &status) == 0
+    let last = Int64(status.st_mtim.tv_sec) * 1_000_000 + Int64(status.st_mtim.tv_nsec) / 1000
+    absence = isKnown ? .microseconds(max(0, WallClock.microseconds() - last)) : .zero
+    // From here on `deinit` closes it.
+    guard isKnown, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+      if isKnown, errno == EWOULDBLOCK { return nil }
+      throw .state(path: file, reason: String(cString: strerror(errno)))
     }
+    // Of a server that died in the middle of writing.
+    for name in directory.names where !name.hasSuffix(".json") && name != Self.lockName && name.first != "." {
+      directory.remove(name)
+    }
+    touch()
   }
 
-  deinit { close(lock) }
+  deinit { if lock >= 0 { close(lock) } }
+
+  /// Says that this server is there: `absence` counts from the last time.
+  func touch() { futimens(lock, nil) }
 
   /// All records of sessions of that key. Those of others stay where they are.
   func load(apiKey: String) -> [JSON] {
@@ -39,14 +55,10 @@ final class SessionStore {
   }
 
   /// Writes a session down, whole or not at all; nil: it is over.
-  func keep(_ record: JSON?, of session: String) {
+  func keep(_ record: JSON?, of session: String) throws(SessionServerError) {
     let name = Self.name(session)
     guard let record else { return directory.remove(name) }
-    do {
-      _ = try directory.write(name, record.serialized() + [10], replaces: true)
-    } catch {
-      Log.error("serve", "a session's record cannot be written to \(directory.path)")
-    }
+    _ = try directory.write(name, record.serialized() + [10], replaces: true)
   }
 
   /// A session's id can be as long as a file's name may be.
