@@ -22,12 +22,19 @@ def more_pictures(one, count):
     one.stats(lambda s: figure(s, PICTURES) >= figure(start, PICTURES) + count, f"{count} pictures more")
 
 
+def size_of(path):
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except FileNotFoundError:
+        return 0  # A draft that has been renamed.
+
+
 def wait_for_fragments(directory, count):
     """The recording grows by about one a second."""
     deadline, size = time.monotonic() + LIMIT, 0
     while count > 0:
         assert time.monotonic() < deadline, f"the recording does not grow beyond {size} bytes"
-        now = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+        now = sum(size_of(path) for path in directory.rglob("*"))
         if now > size:
             size, count = now, count - 1
             time.sleep(0.9)
