@@ -19,6 +19,8 @@ final class ExclusiveUse: Sendable {
   private let state = Lock(State())
   private let left = Semaphore()
   private static let interval = Duration.milliseconds(100)
+  /// One who has been called and does not come back may keep it for good.
+  private static let patience = Duration.seconds(10)
 
   private init() {}
 
@@ -42,9 +44,10 @@ final class ExclusiveUse: Sendable {
     }
   }
 
-  /// Waits for a user that is leaving.
+  /// Waits for a user that is leaving, for ten seconds at most.
   /// - Returns: whether it may be used now, until `letGo`; false: somebody else keeps it.
   func take(_ user: Int) -> Bool {
+    let end = MonotonicClock.now() + Self.patience
     while true {
       let isGranted = state.withLock { state -> Bool? in
         guard let holder = state.holder, holder != user else {
@@ -54,6 +57,7 @@ final class ExclusiveUse: Sendable {
         return state.leaving.contains(holder) ? nil : false
       }
       if let isGranted { return isGranted }
+      if MonotonicClock.now() >= end { return false }
       // Several may wait, and the first one that wakes gets it.
       _ = left.wait(until: MonotonicClock.now() + Self.interval)
     }

@@ -98,6 +98,18 @@ import Testing
     try await sees(Self.blue, at: (2, 30), source, "its left edge")
     client.paint(window, Self.white)
     try await sees(Self.white, at: (157, 30), source, "its right edge")
+
+    // The screen stays as large as it was, so the server says nothing; what lies beside it is never shown.
+    try client.monitor("REST", x: 100, y: 0, width: 60, height: 240)
+    try client.removeMonitor("RIGHT")
+    var end: SourceError?
+    try await eventually("an end") {
+      if case .failed(let error) = source.next(until: MonotonicClock.now() + .milliseconds(20)) {
+        end = error
+      }
+      return end != nil
+    }
+    #expect(end?.message == "the screen \"monitor RIGHT\": it is not there any more")
   }
 
   /// Nothing is taken of a screen where nothing is drawn, but once a second to be sure.

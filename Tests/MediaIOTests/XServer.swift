@@ -128,6 +128,13 @@ final class XClient {
     finish()
   }
 
+  func removeMonitor(_ name: String) throws {
+    let atom = try #require(
+      connection.ask(OTCHAT_X_CORE, 16, [UInt32(name.utf8.count)] + Self.words(name)))
+    connection.tell(OTCHAT_X_RANDR, 44, [connection.root.window, atom.word(8)])
+    finish()
+  }
+
   private static func pair(_ first: Int, _ second: Int) -> UInt32 { UInt32(first) | UInt32(second) << 16 }
 
   private static func words(_ text: String) -> [UInt32] {

@@ -23,6 +23,8 @@ final class ScreenGrabber {
   private var lastCursor: [Int] = []
   private var isChanged = true
   private var isGone = false
+  private var isUnplugged = false
+  private var looks = 0
 
   private static let structureNotify: UInt32 = 1 << 17
   private static let (destroyed, mapped, configured) = (17, 19, 22)
@@ -121,9 +123,12 @@ final class ScreenGrabber {
   private func clip() {
     guard let (root, _, _) = connection.geometry(connection.root.window) else { return }
     var place = XConnection.Place(x: 0, y: 0, width: root.width, height: root.height)
-    if case .monitor(let name) = subject,
-      let monitor = connection.monitors().first(where: { $0.name == name })?.place
-    {
+    if case .monitor(let name) = subject {
+      // Without it there is nothing that may be shown, least of all what lies beside it.
+      guard let monitor = connection.monitors().first(where: { $0.name == name })?.place else {
+        isUnplugged = true
+        return
+      }
       place.x = min(max(monitor.x, 0), root.width - 1)
       place.y = min(max(monitor.y, 0), root.height - 1)
       place.width = min(monitor.width, root.width - place.x)
@@ -136,23 +141,36 @@ final class ScreenGrabber {
   func looksAgain() -> Bool {
     takeEvents()
     lookAtCursor()
-    return isChanged || isGone || connection.hasFailed
+    return isChanged || isGone || isUnplugged || connection.hasFailed
   }
 
   private func takeEvents() {
     let damaged = connection.firstEvent(OTCHAT_X_DAMAGE)
+    var isMoved = false
     while let event = connection.nextEvent() {
       switch event.kind {
       case damaged: isChanged = true
       case Self.destroyed:
         if case .window(let window, _) = subject, event.word(8) == window { isGone = true }
-      case Self.mapped, Self.configured:
-        if case .window = subject { namePixmap() } else { clip() }
-        isChanged = true
+      case Self.mapped, Self.configured: isMoved = true
       default: break
       }
     }
+    if isMoved {
+      if case .window = subject { namePixmap() } else { clip() }
+      isChanged = true
+    }
     if damage == nil { isChanged = true }
+    lookAtMonitor()
+  }
+
+  /// The server does not tell of monitors that move and leave the screen as large as it was: about once a second.
+  private func lookAtMonitor() {
+    looks += 1
+    guard case .monitor = subject, looks % 15 == 0 else { return }
+    let before = place
+    clip()
+    if place != before { isChanged = true }
   }
 
   /// The pointer moves without anything being drawn on the screen: looks where it is.
@@ -176,6 +194,7 @@ final class ScreenGrabber {
   /// - Returns: 32 bits a point, of the size of `place`, until the next call; nil while a window has no picture.
   func grab() throws(SourceError) -> UnsafeMutableBufferPointer<UInt32>? {
     if isGone { throw .deviceFailed(.screen, name: name, reason: "it has been closed") }
+    if isUnplugged { throw .deviceFailed(.screen, name: name, reason: "it is not there any more") }
     if connection.hasFailed { throw .deviceFailed(.screen, name: name, reason: "it is gone") }
     // First, so that what changes meanwhile counts as new.
     if let damage { connection.tell(OTCHAT_X_DAMAGE, 3, [damage, 0, 0]) }

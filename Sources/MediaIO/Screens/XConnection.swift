@@ -103,7 +103,7 @@ final class XConnection {
       let window = setup.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
       let depth = byte(offset + 38)
       if screen == number {
-        let isUsual = isLittleEndian && depth >= 24 && depth <= 32 && bits[depth] == 32
+        let isUsual = isLittleEndian && (depth == 24 || depth == 32) && bits[depth] == 32
         return (
           Root(window: window, width: short(offset + 20), height: short(offset + 22), depth: depth), isUsual
         )

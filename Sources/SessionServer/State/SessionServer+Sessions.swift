@@ -9,7 +9,7 @@ extension SessionServer {
   private static let maximumDelay = Duration.seconds(2)
   /// Clients have long stopped trying to come back: they do so for a minute.
   private static let maximumAbsence = Duration.seconds(80)
-  /// Writing takes at most this part of the time, however large the sessions are.
+  /// Writing takes at most this part of the time, as long as the disk is not slower than `maximumDelay` allows.
   private static let writingShare = 20
 
   static func sessionStore(_ configuration: Configuration) throws(SessionServerError) -> SessionStore? {

@@ -1,3 +1,4 @@
+import Base
 import Glibc
 
 /// Where the server keeps what it made once: `$XDG_STATE_HOME/otchat`. Only its owner may look into it.
@@ -50,9 +51,10 @@ struct StateDirectory {
     let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw .state(path: draft, reason: Self.lastError) }
     defer { unlink(draft) }
-    let written = Glibc.write(descriptor, bytes, bytes.count)
-    guard close(descriptor) == 0, written == bytes.count else {
-      throw .state(path: file, reason: Self.lastError)
+    let fault = DescriptorOutput.write(bytes, to: descriptor)
+    let isClosed = close(descriptor) == 0
+    if let number = fault ?? (isClosed ? nil : errno) {
+      throw .state(path: file, reason: String(cString: strerror(number)))
     }
     // link(2) fails if the file is there, so of two processes one wins.
     if (replaces ? rename(draft, file) : link(draft, file)) == 0 { return true }
