@@ -41,7 +41,7 @@ def test_the_package_names_what_it_needs(binary, package):
         owner = subprocess.run(["dpkg-query", "-S", path, f"/usr{path}"], capture_output=True, text=True).stdout
         assert owner.split(":")[0] in needed, (library, owner, needed)
     assert {re.sub(r"\d+$", "", each) for each in field("Recommends").split(", ")} == {
-        "libavcodec", "libavdevice", "libavformat", "libavutil", "libswresample", "libswscale"}
+        "libavcodec", "libavdevice", "libavformat", "libavutil", "libswresample", "libswscale", "libxcb"}
 
 
 def test_systemd_takes_the_unit(binary, tmp_path):
