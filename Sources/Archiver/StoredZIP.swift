@@ -1,3 +1,4 @@
+import Base
 import Glibc
 import SessionServer
 
@@ -109,13 +110,8 @@ struct StoredZIP: ~Copyable {
   }
 
   private mutating func write(_ bytes: [UInt8]) throws(ArchiveError) {
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes {
-        Glibc.write(descriptor, $0.baseAddress.map { $0 + written }, bytes.count - written)
-      }
-      guard count > 0 else { throw Self.failure }
-      written += count
+    if let number = DescriptorOutput.write(bytes, to: descriptor) {
+      throw .output(String(cString: strerror(number)))
     }
     position += UInt64(bytes.count)
   }
@@ -123,25 +119,4 @@ struct StoredZIP: ~Copyable {
 
 private func little(_ value: some FixedWidthInteger) -> [UInt8] {
   withUnsafeBytes(of: value.littleEndian) { Array($0) }
-}
-
-/// As in ZIP, PNG and Ethernet (ISO 3309): polynomial 0x04C11DB7, reflected.
-struct CRC32 {
-  private static let table: [UInt32] = (0..<256).map { index in
-    (0..<8).reduce(UInt32(index)) { value, _ in value & 1 != 0 ? 0xEDB8_8320 ^ value >> 1 : value >> 1 }
-  }
-
-  private var register: UInt32 = .max
-
-  var value: UInt32 { ~register }
-
-  mutating func add(_ bytes: ArraySlice<UInt8>) {
-    Self.table.withUnsafeBufferPointer { table in
-      bytes.withUnsafeBufferPointer { bytes in
-        for byte in bytes {
-          register = table[Int(UInt8(truncatingIfNeeded: register) ^ byte)] ^ register >> 8
-        }
-      }
-    }
-  }
 }

@@ -319,10 +319,7 @@ extension OpenTokError {
   private static func quoted(_ text: String) -> String { "'\(shown(text))'" }
 
   private static func seconds(_ seconds: Double) -> String {
-    let tenths = (seconds * 10).rounded()
-    guard tenths.isFinite, abs(tenths) < 1e12 else { return "the time allowed" }
-    return tenths.truncatingRemainder(dividingBy: 10) == 0
-      ? "\(Int(tenths / 10)) s" : "\(tenths / 10) s"
+    abs(seconds) < 1e11 ? "\(seconds.rounded(to: 1)) s" : "the time allowed"
   }
 }
 

@@ -27,7 +27,8 @@ struct Publication {
   /// What the server was last told of each channel. Its echo, which changes the stream, comes later than the
   /// next switch may.
   var announced: [String: Bool] = [:]
-  /// Waits for a camera that was unplugged to come back.
+  var lostCameras = LostCameras()
+  /// Waits for one of them to come back.
   var waitingForCamera: Task<Void, Never>?
 }
 
@@ -276,6 +277,7 @@ extension Session {
       throw .invalidParameter("what is published has just begun or ended")
     }
     publication.waitingForCamera?.cancel()
+    publications[streamID]?.lostCameras = LostCameras()
     publication.pipeline?.setSource(CapturerSource(capture))
   }
 
@@ -284,6 +286,7 @@ extension Session {
   ) throws(OpenTokError) {
     guard let streamID = publisher.streamID, let publication = publications[streamID] else { return }
     publication.waitingForCamera?.cancel()
+    publications[streamID]?.lostCameras = LostCameras()
     do throws(SourceError) {
       let source = try specification.makeSource(
         size: publisher.size, frameRate: publisher.configuration.frameRate,

@@ -15,13 +15,8 @@ extension OpenTokError {
     package var text: String {
       seconds < 0.9995
         ? "\(stage.rawValue) \(Int((seconds * 1000).rounded())) ms"
-        : "\(stage.rawValue) \(OpenTokError.tenths(seconds)) s"
+        : "\(stage.rawValue) \(seconds.fixed(1)) s"
     }
-  }
-
-  private static func tenths(_ seconds: Double) -> String {
-    let tenths = Int(min(seconds, 1e9) * 10 + 0.5)
-    return "\(tenths / 10).\(tenths % 10)"
   }
 }
 

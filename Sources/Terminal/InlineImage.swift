@@ -1,5 +1,7 @@
+import Base
+
 /// Pictures as inline images, iTerm2's own way (iterm2.com/documentation-images.html): each is an image file within
-/// a control string. Here it is a PNG (RFC 2083) that is not compressed: that would take longer than to send it.
+/// a control string. Here it is a PNG (RFC 2083) that is not compressed, which would take longer than to send it; so not by `PNGImage`.
 enum InlineImage {
   /// Draws a picture from the cursor on, stretched to so many cells.
   static func draw(_ picture: RGBPicture, columns: Int, rows: Int) -> [UInt8] {
@@ -55,7 +57,9 @@ enum InlineImage {
     let start = file.count
     file.append(contentsOf: kind.utf8)
     file.append(contentsOf: content)
-    file.append(contentsOf: bigEndian(crc32(file[start...])))
+    var checksum = CRC32()
+    checksum.add(file[start...])
+    file.append(contentsOf: bigEndian(checksum.value))
   }
 
   private static func bigEndian(_ value: UInt32) -> [UInt8] {
@@ -77,20 +81,5 @@ enum InlineImage {
       }
     }
     return high << 16 | low
-  }
-
-  private static let remainders = (0..<256).map { byte -> UInt32 in
-    (0..<8).reduce(UInt32(byte)) { rest, _ in rest & 1 == 1 ? 0xEDB8_8320 ^ rest >> 1 : rest >> 1 }
-  }
-
-  /// RFC 2083, section 15.
-  static func crc32(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-    remainders.withUnsafeBufferPointer { remainders in
-      bytes.withUnsafeBufferPointer { bytes in
-        var rest = UInt32.max
-        for byte in bytes { rest = remainders[Int((rest ^ UInt32(byte)) & 0xFF)] ^ rest >> 8 }
-        return ~rest
-      }
-    }
   }
 }

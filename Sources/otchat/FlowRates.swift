@@ -76,7 +76,7 @@ struct FlowRates {
     add("retransmissions asked", subscriber.video["nackCount"], whole)
     add("key frames asked", subscriber.video["pliCount"], whole)
     add("concealed samples", subscriber.audio["concealedSamples"], whole)
-    add("mos", subscriber.audio["mos"]) { "\((($0 * 10).rounded()) / 10)" }
+    add("mos", subscriber.audio["mos"]) { $0.fixed(1) }
     if let local = subscriber.localCandidate, let remote = subscriber.remoteCandidate {
       details.append(CallDetail("path", "\(local) - \(remote)"))
     }

@@ -23,10 +23,10 @@ final class Snapshot: Sendable {
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
     var information = stat()
     if stat(path, &information) == 0 {
-      if information.st_mode & S_IFMT == S_IFDIR { throw Self.failure(path, EISDIR) }
-      if access(path, W_OK) != 0 { throw Self.failure(path, errno) }
+      if information.st_mode & S_IFMT == S_IFDIR { throw Failure(lost: EISDIR, of: path) }
+      if access(path, W_OK) != 0 { throw Failure(lost: errno, of: path) }
     } else if access(folder, W_OK | X_OK) != 0 {
-      throw Self.failure(path, errno)
+      throw Failure(lost: errno, of: path)
     }
   }
 
@@ -101,25 +101,12 @@ final class Snapshot: Sendable {
     let isOther = stat(path, &information) == 0 && information.st_mode & S_IFMT != S_IFREG
     let target = isOther ? path : "\(path).\(getpid()).part"
     let descriptor = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw Self.failure(path, errno) }
-    var rest = bytes[...]
-    var fault: Int32 = 0
-    while !rest.isEmpty, fault == 0 {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count > 0 {
-        rest = rest.dropFirst(count)
-      } else if errno != EINTR {
-        fault = errno
-      }
-    }
+    guard descriptor >= 0 else { throw Failure(lost: errno, of: path) }
+    var fault = DescriptorOutput.write(bytes, to: descriptor) ?? 0
     if close(descriptor) != 0, fault == 0 { fault = errno }
     if !isOther, fault == 0, rename(target, path) != 0 { fault = errno }
     guard fault != 0 else { return }
     if !isOther { unlink(target) }
-    throw Self.failure(path, fault)
-  }
-
-  private static func failure(_ path: String, _ number: Int32) -> Failure {
-    Failure(.cannotWrite, "cannot write \(path): \(String(cString: strerror(number)))")
+    throw Failure(lost: fault, of: path)
   }
 }

@@ -1,3 +1,4 @@
+import Base
 import Foundation
 import SessionServer
 import Testing
@@ -5,13 +6,6 @@ import Testing
 @testable import Archiver
 
 @Suite struct StoredZIPTests {
-  @Test func checksumsAreThoseOfTheStandard() {
-    var checksum = CRC32()
-    checksum.add(Array("123456789".utf8)[...])
-    #expect(checksum.value == 0xCBF4_3926)
-    #expect(CRC32().value == 0)
-  }
-
   @Test func membersAndTheirDirectoryAreWhereTheyShouldBe() throws {
     let folder = NSTemporaryDirectory() + "otchat-zip-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

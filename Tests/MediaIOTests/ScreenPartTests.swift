@@ -1,4 +1,5 @@
 import Base
+import CXCB
 import Codecs
 import TestSupport
 import Testing
@@ -110,6 +111,23 @@ import Testing
       return end != nil
     }
     #expect(end?.message == "the screen \"monitor RIGHT\": it is not there any more")
+  }
+
+  @Test(.enabled(if: XServer.isInstalled)) func aServerThatDoesNotAnswerIsNotWaitedForLong() throws {
+    let server = try XServer()
+    defer { server.leave() }
+    let client = try #require(XConnection(server.display, patience: .milliseconds(300)))
+    #expect(client.ask(OTCHAT_X_CORE, 43) != nil && !client.hasFailed)
+    server.stop()
+    defer { server.goOn() }
+    let began = MonotonicClock.now()
+    #expect(client.ask(OTCHAT_X_CORE, 43) == nil && client.hasFailed)
+    #expect(XConnection(server.display, patience: .milliseconds(300)) == nil)
+    #expect(MonotonicClock.now() - began >= .milliseconds(500))
+    // It is not asked again.
+    server.goOn()
+    #expect(client.ask(OTCHAT_X_CORE, 43) == nil)
+    #expect(XConnection(server.display) != nil)
   }
 
   /// Nothing is taken of a screen where nothing is drawn, but once a second to be sure.

@@ -55,6 +55,10 @@ final class XServer {
 
   var isRunning: Bool { process.isRunning }
 
+  /// It answers nobody until `goOn`.
+  func stop() { kill(process.processIdentifier, SIGSTOP) }
+  func goOn() { kill(process.processIdentifier, SIGCONT) }
+
   /// It ends when the last client has gone.
   func leave() { keeper = nil }
 }

@@ -1,13 +1,12 @@
+import Base
 import Foundation
 import Testing
 
 @testable import Terminal
 
 struct InlineImageTests {
-  @Test func sumsAreThoseOfTheSpecifications() {
+  @Test func sumsAreThoseOfTheSpecification() {
     #expect(InlineImage.adler32(Array("Wikipedia".utf8)) == 0x11E6_0398)
-    #expect(InlineImage.crc32(Array("123456789".utf8)[...]) == 0xCBF4_3926)
-    #expect(InlineImage.crc32(Array("IEND".utf8)[...]) == 0xAE42_6082)
     // Longer than what is added up at once, and of the largest values.
     #expect(InlineImage.adler32(Array(repeating: 255, count: 100_000)) == 0x149A_302C)
   }
@@ -40,7 +39,9 @@ struct InlineImageTests {
       let body = offset + 4..<offset + 8 + length
       chunks[String(decoding: file[body.prefix(4)], as: UTF8.self)] = Array(file[body.dropFirst(4)])
       let sum = number(file[body.upperBound..<body.upperBound + 4])
-      #expect(sum == Int(InlineImage.crc32(file[body])))
+      var checksum = CRC32()
+      checksum.add(file[body])
+      #expect(sum == Int(checksum.value))
       offset = body.upperBound + 4
     }
     let header = try #require(chunks["IHDR"])

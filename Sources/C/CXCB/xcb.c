@@ -1,8 +1,10 @@
 #include "CXCB.h"
 #include <dlfcn.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 
 // As in xcb/xcb.h and xcb/xcbext.h, which have not changed since 2006.
 typedef struct {
@@ -37,7 +39,8 @@ static struct {
   void *(*poll_for_event)(xcb_connection_t *);
   const xcb_query_extension_reply_t *(*get_extension_data)(xcb_connection_t *, xcb_extension_t *);
   unsigned int (*send_request)(xcb_connection_t *, int, struct iovec *, const xcb_protocol_request_t *);
-  void *(*wait_for_reply)(xcb_connection_t *, unsigned int, void **);
+  int (*poll_for_reply)(xcb_connection_t *, unsigned int, void **, void **);
+  void (*prefetch_extension_data)(xcb_connection_t *, xcb_extension_t *);
 } xcb;
 
 static xcb_extension_t extensions[] = {
@@ -60,16 +63,22 @@ const char *otchat_x_load(void) {
   FIND(poll_for_event)
   FIND(get_extension_data)
   FIND(send_request)
-  FIND(wait_for_reply)
+  FIND(poll_for_reply)
+  FIND(prefetch_extension_data)
   return NULL;
 }
 
 xcb_connection_t *otchat_x_open(const char *display, int *screen) { return xcb.connect(display, screen); }
 void otchat_x_close(xcb_connection_t *connection) { xcb.disconnect(connection); }
 bool otchat_x_failed(xcb_connection_t *connection) { return xcb.connection_has_error(connection) != 0; }
-int otchat_x_descriptor(xcb_connection_t *connection) { return xcb.get_file_descriptor(connection); }
 const void *otchat_x_setup(xcb_connection_t *connection) { return xcb.get_setup(connection); }
 uint32_t otchat_x_new_identifier(xcb_connection_t *connection) { return xcb.generate_id(connection); }
+
+void otchat_x_ask_for_extensions(xcb_connection_t *connection) {
+  for (size_t index = 0; index < sizeof extensions / sizeof *extensions; index++) {
+    if (extensions[index].name) xcb.prefetch_extension_data(connection, &extensions[index]);
+  }
+}
 
 int otchat_x_first_event(xcb_connection_t *connection, otchat_x_extension extension) {
   const xcb_query_extension_reply_t *data = xcb.get_extension_data(connection, &extensions[extension]);
@@ -92,9 +101,26 @@ uint32_t otchat_x_request(
   return xcb.send_request(connection, is_answered ? XCB_REQUEST_CHECKED : 0, parts + 2, &request);
 }
 
-void *otchat_x_answer(xcb_connection_t *connection, uint32_t request) {
-  void *error = NULL;
-  void *answer = xcb.wait_for_reply(connection, request, &error);
+static int64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000LL + time.tv_nsec / 1000000;
+}
+
+void *otchat_x_answer(xcb_connection_t *connection, uint32_t request, int milliseconds, bool *is_late) {
+  const int64_t end = now() + milliseconds;
+  *is_late = false;
+  xcb.flush(connection);
+  void *answer = NULL, *error = NULL;
+  while (!xcb.poll_for_reply(connection, request, &answer, &error)) {
+    const int64_t left = end - now();
+    if (left <= 0) {
+      *is_late = true;
+      return NULL;
+    }
+    struct pollfd one = {xcb.get_file_descriptor(connection), POLLIN, 0};
+    poll(&one, 1, (int)left);
+  }
   free(error);
   return answer;
 }

@@ -1,3 +1,4 @@
+import Base
 import CXCB
 import Glibc
 
@@ -65,27 +66,73 @@ final class XConnection {
   /// Whether the root's points are 32-bit words of 8 bits red, green, blue, the lowest one last.
   let hasUsualPixels: Bool
   private let connection: OpaquePointer
+  /// How long the server is waited for.
+  private let patience: Duration
+  /// It has been late, and is not asked any more.
+  private var isLate = false
 
   /// Loads libxcb with the first screen; nil if that worked.
   static let libraryFault: String? = otchat_x_load().map { String(cString: $0) }
 
-  /// - Parameter display: as in `DISPLAY`.
-  /// - Returns: nil if there is none, if it lets nobody in, or for want of the library.
-  init?(_ display: String) {
-    guard Self.libraryFault == nil else { return nil }
-    var number: Int32 = 0
-    guard let connection = otchat_x_open(display, &number) else { return nil }
-    self.connection = connection
-    guard !otchat_x_failed(connection), let setup = otchat_x_setup(connection),
-      let found = Self.root(setup, Int(number))
+  /// - Parameters:
+  ///   - display: as in `DISPLAY`.
+  ///   - patience: a server that takes longer for an answer is taken for dead.
+  /// - Returns: nil if there is none, if it lets nobody in, if it does not answer, or for want of the library.
+  init?(_ display: String, patience: Duration = .seconds(10)) {
+    guard Self.libraryFault == nil, let opened = Opening.open(display, patience) else { return nil }
+    guard !otchat_x_failed(opened.connection), let setup = otchat_x_setup(opened.connection),
+      let found = Self.root(setup, Int(opened.screen))
     else {
-      otchat_x_close(connection)
+      otchat_x_close(opened.connection)
       return nil
     }
+    connection = opened.connection
+    self.patience = patience
     (root, hasUsualPixels) = found
+    // From here on `deinit` closes it.
+    otchat_x_ask_for_extensions(connection)
+    if ask(OTCHAT_X_CORE, 43) == nil { return nil }
   }
 
   deinit { otchat_x_close(connection) }
+
+  /// libxcb waits for the server's first words without a limit, so that is done aside.
+  private final class Opening: Sendable {
+    struct Opened: @unchecked Sendable {
+      // Safe to send: whoever is given the connection is the only one who has it.
+      let connection: OpaquePointer
+      let screen: Int32
+    }
+
+    private struct State {
+      var opened: Opened?
+      var isGivenUp = false
+    }
+
+    private let state = Lock(State())
+    private let ready = Semaphore()
+
+    static func open(_ display: String, _ patience: Duration) -> Opened? {
+      let opening = Opening()
+      guard (try? MediaThread.start(name: "screen", { opening.run(display) })) != nil else { return nil }
+      _ = opening.ready.wait(until: MonotonicClock.now() + patience)
+      return opening.state.withLock { state in
+        state.isGivenUp = true
+        return state.opened
+      }
+    }
+
+    private func run(_ display: String) {
+      var screen: Int32 = 0
+      let opened = otchat_x_open(display, &screen).map { Opened(connection: $0, screen: screen) }
+      let isGivenUp = state.withLock { state in
+        if !state.isGivenUp { state.opened = opened }
+        return state.isGivenUp
+      }
+      if isGivenUp, let opened { otchat_x_close(opened.connection) }
+      ready.post()
+    }
+  }
 
   /// Reads what the server says of itself at the beginning. The library has checked its length.
   private static func root(_ setup: UnsafeRawPointer, _ number: Int) -> (Root, Bool)? {
@@ -115,7 +162,7 @@ final class XConnection {
     return nil
   }
 
-  var hasFailed: Bool { otchat_x_failed(connection) }
+  var hasFailed: Bool { isLate || otchat_x_failed(connection) }
 
   func newIdentifier() -> UInt32 { otchat_x_new_identifier(connection) }
 
@@ -129,8 +176,10 @@ final class XConnection {
   func ask(
     _ extension: otchat_x_extension, _ opcode: UInt8, data: UInt8 = 0, _ body: [UInt32] = []
   ) -> Message? {
+    guard !isLate else { return nil }
     let request = otchat_x_request(connection, `extension`, opcode, data, body, body.count, true)
-    return otchat_x_answer(connection, request).map(Message.init)
+    let milliseconds = Int32(clamping: patience.nanoseconds / 1_000_000)
+    return otchat_x_answer(connection, request, milliseconds, &isLate).map(Message.init)
   }
 
   /// Sends a request that is not answered. It goes out with the next that is, or with `nextEvent`.

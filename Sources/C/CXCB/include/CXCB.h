@@ -21,11 +21,13 @@ xcb_connection_t *otchat_x_open(const char *display, int *screen);
 void otchat_x_close(xcb_connection_t *connection);
 /// Whether there is no connection (any more).
 bool otchat_x_failed(xcb_connection_t *connection);
-int otchat_x_descriptor(xcb_connection_t *connection);
 /// What the server said of itself; it belongs to the connection.
 const void *otchat_x_setup(xcb_connection_t *connection);
 uint32_t otchat_x_new_identifier(xcb_connection_t *connection);
 
+/// Asks for all extensions at once: `otchat_x_first_event` and requests of extensions wait for the answers, unless
+/// something that was asked for later has been answered.
+void otchat_x_ask_for_extensions(xcb_connection_t *connection);
 /// Number of an extension's first event; -1 if the server has not got the extension.
 int otchat_x_first_event(xcb_connection_t *connection, otchat_x_extension extension);
 
@@ -35,7 +37,7 @@ int otchat_x_first_event(xcb_connection_t *connection, otchat_x_extension extens
 uint32_t otchat_x_request(
   xcb_connection_t *connection, otchat_x_extension extension, uint8_t opcode, uint8_t data, const uint32_t *body,
   size_t words, bool is_answered);
-/// Waits for the answer, to be freed with `free`; NULL if the server refused, or is gone.
-void *otchat_x_answer(xcb_connection_t *connection, uint32_t request);
+/// Waits for the answer, to be freed with `free`; NULL if the server refused, or is gone, or is late.
+void *otchat_x_answer(xcb_connection_t *connection, uint32_t request, int milliseconds, bool *is_late);
 /// The next event, to be freed with `free`; NULL if none has come. Sends what waits to be sent.
 void *otchat_x_event(xcb_connection_t *connection);
