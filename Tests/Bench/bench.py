@@ -20,7 +20,7 @@ OTCHAT = os.environ.get("OTCHAT", str(ROOT / ".build/release/otchat"))
 BENCH = os.environ.get("OTCHAT_BENCH", str(ROOT / ".build/release/bench"))
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 p.add_argument("--quick", action="store_true", help="fewer repeats")
-p.add_argument("--only", choices=("terminal", "load"), help="one part alone")
+p.add_argument("--only", choices=("costs", "terminal", "load"), help="one part alone")
 p.add_argument("--no-browser", action="store_true", help="without Chromium beside it")
 options = p.parse_args()
 REPEATS = 3 if options.quick else 7
@@ -191,7 +191,7 @@ with tempfile.TemporaryDirectory() as home:
     os.environ |= {"XDG_STATE_HOME": home, "XDG_CONFIG_HOME": home}
     os.chdir(home)
     if options.only:
-        {"terminal": terminal, "load": load}[options.only]()
+        {"costs": costs, "terminal": terminal, "load": load}[options.only]()
     else:
         start_up()
         memory()
