@@ -15,11 +15,21 @@ package struct PatternQuality: Equatable, Sendable {
 
   /// Draws the picture once more, by what its strip says, in the size and with the conversion of colours in which
   /// it was received: browsers have their own, and tell nobody.
+  /// - Parameter pattern: what drew the last one; kept, since its background costs more than all the rest.
   /// - Returns: nil if it is another picture with a strip, or too small.
-  package init?(of picture: some I420Picture, _ strip: TestPatternStrip) {
+  package init?(
+    of picture: some I420Picture, _ strip: TestPatternStrip, redrawnBy pattern: inout TestPattern?
+  ) {
     guard strip.isOurDrawing else { return nil }
-    let original = TestPattern(size: picture.size, stream: strip.stream, Self.conversion(of: picture))
-      .draw(number: strip.frameNumber, wallTime: strip.sendTime, time: .zero)
+    let conversion = Self.conversion(of: picture)
+    let drawing: TestPattern
+    if let known = pattern, known.draws(picture.size, strip.stream, conversion) {
+      drawing = known
+    } else {
+      drawing = TestPattern(size: picture.size, stream: strip.stream, conversion)
+      pattern = drawing
+    }
+    let original = drawing.draw(number: strip.frameNumber, wallTime: strip.sendTime, time: .zero)
     self.init(of: picture, original, without: TestPattern.clock(picture.size))
   }
 

@@ -11,6 +11,7 @@ package final class TestPattern {
   /// Goes into the strip.
   package let stream: UInt16
 
+  private let conversion: ColourConversion
   private let palette: Palette
   private let background: VideoFrame
   private let pool = VideoFramePool()
@@ -28,8 +29,14 @@ package final class TestPattern {
   init(size: VideoSize, stream: UInt16, _ conversion: ColourConversion) {
     self.size = size
     self.stream = stream
+    self.conversion = conversion
     palette = Palette(conversion)
     background = Self.drawBackground(size, palette)
+  }
+
+  /// Whether it is what another one with these would be.
+  func draws(_ size: VideoSize, _ stream: UInt16, _ conversion: ColourConversion) -> Bool {
+    self.size == size && self.stream == stream && self.conversion == conversion
   }
 
   /// - Parameters:

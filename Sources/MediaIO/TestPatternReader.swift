@@ -30,6 +30,7 @@ package struct TestPatternReader {
   private var position = 0
   private var unreadableInARow = 0
   private var flashed = false
+  private var original: TestPattern?
 
   package init() {}
 
@@ -44,7 +45,7 @@ package struct TestPatternReader {
     guard let strip = look(at: picture) else { return nil }
     follow(strip)
     if let known = statistics, known.framesRead % Self.qualityInterval == Self.firstQuality {
-      statistics?.quality = PatternQuality(of: picture, strip)
+      statistics?.quality = PatternQuality(of: picture, strip, redrawnBy: &original)
     }
     return Reading(strip: strip, isFlashing: TestPattern.isFlashing(picture))
   }

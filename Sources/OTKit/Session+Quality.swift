@@ -42,7 +42,7 @@ extension Session {
       (publishedQuality, subscribedQuality) = ([:], [:])
       return false
     }
-    let statistics = await statistics()
+    let statistics = await statistics(withTones: false)
     let now = MonotonicClock.now()
     for publisher in statistics.publishers {
       guard let publication = publications[publisher.streamID] else { continue }

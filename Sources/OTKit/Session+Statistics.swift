@@ -2,7 +2,10 @@ import Peer
 
 extension Session {
   /// How the media has been doing since it began. Costs a hop to the network thread; once a second is fine.
-  public func statistics() async -> Statistics {
+  public func statistics() async -> Statistics { await statistics(withTones: true) }
+
+  /// - Parameter withTones: whether the frequencies that are heard are looked for, which costs more than all the rest.
+  func statistics(withTones: Bool) async -> Statistics {
     var result = Statistics()
     for (streamID, publication) in publications.sorted(by: { $0.key < $1.key }) {
       var publisher = await publication.peers.statistics()
@@ -22,7 +25,8 @@ extension Session {
       let receiver = subscriber.receiver
       var received = Statistics.Subscriber(
         streamID: subscriber.streamID, pipeline: subscriber.pipeline.statistics,
-        receiver: receiver.statistics, offset: subscriber.offset.milliseconds, toneHz: receiver.toneHz,
+        receiver: receiver.statistics, offset: subscriber.offset.milliseconds,
+        toneHz: withTones ? receiver.toneHz : nil,
         peer: await subscription.peer.statistics())
       received.judge(subscribedQuality[subscriber.streamID])
       result.subscribers.append(received)

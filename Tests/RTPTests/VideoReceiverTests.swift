@@ -147,13 +147,14 @@ import Testing
     #expect(frame?.isKeyFrame == true && frame?.timestamp == 5)
   }
 
+  /// Those of a frame that has been handed out are counted too.
   @Test func duplicatesAreCounted() {
     var stream = Stream()
     let key = stream.next(isKey: true)
     #expect(insert(key + key) == [0])
     let delta = stream.next()
     #expect(insert([delta[0], delta[0], delta[1], delta[2]]) == [1])
-    #expect(receiver.counters.packetsDuplicated == 1)
+    #expect(receiver.counters.packetsDuplicated == 4)
   }
 
   @Test func paddingIsNoGap() {

@@ -55,8 +55,8 @@ struct VideoFrameAssembler: ~Copyable {
 
   /// A packet without payload fills its place in the order of numbers and nothing else.
   mutating func insertPadding(_ packet: Packet) -> Outcome {
-    guard isAcceptable(packet.sequenceNumber) else { return .refused }
     if ring.contains(packet.sequenceNumber) { return .duplicate }
+    guard isAcceptable(packet.sequenceNumber) else { return .refused }
     newest = max(newest, packet.sequenceNumber)
     makeRoom(for: packet.sequenceNumber)
     ring.store(
@@ -67,8 +67,8 @@ struct VideoFrameAssembler: ~Copyable {
 
   mutating func insert(_ packet: Packet, payload: UnsafeRawBufferPointer) -> Outcome {
     let number = packet.sequenceNumber
-    guard isAcceptable(number) else { return .refused }
     if ring.contains(number) { return .duplicate }
+    guard isAcceptable(number) else { return .refused }
     var reader = ByteReader(payload)
     guard let descriptor = VP8PayloadDescriptor(parsing: &reader) else { return .refused }
     let data = reader.rest()
