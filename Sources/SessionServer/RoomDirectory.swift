@@ -169,6 +169,13 @@ package struct RoomDirectory: Sendable {
     return classes
   }
 
+  /// What the one on that WebSocket publishes, with the session.
+  package func streams(ofPublisherOn socket: RoomSocket) -> [(session: String, stream: StreamInfo)] {
+    guard case .member(let session, let connection) = sockets[socket]?.place else { return [] }
+    return (rooms[session]?.streams ?? []).filter { $0.publisherID == connection }
+      .map { (session, $0.info) }
+  }
+
   /// The sessions in which somebody is.
   package var sessions: [String] { rooms.keys.sorted() }
 

@@ -4,6 +4,10 @@ struct ServerMetrics {
   var messagesReceived = 0
   var messagesSent = 0
   var socketsOpened = 0
+  /// From a message's arrival until everything that it leads to has been handed to the sockets.
+  var messageTimes = DurationHistogram()
+  /// Of sessions to the state directory; nobody waits for them.
+  var writeTimes = DurationHistogram()
 
   mutating func count(_ response: HTTPResponse) { answers[response.status, default: 0] += 1 }
 
@@ -14,6 +18,7 @@ struct ServerMetrics {
     var streams = 0
     var webSockets = 0
     var tcpConnections = 0
+    var archives: [String: Int] = [:]
     var uptimeSeconds = 0.0
   }
 
@@ -36,6 +41,16 @@ struct ServerMetrics {
     add(
       "http_requests_total", "counter", "Answered requests by status.",
       answers.sorted { $0.key < $1.key }.map { ("{code=\"\($0.key)\"}", "\($0.value)") })
+    add(
+      "archives", "gauge", "Archives by status.",
+      gauges.archives.sorted { $0.key < $1.key }.map { ("{status=\"\($0.key)\"}", "\($0.value)") })
+    add(
+      "message_seconds", "histogram",
+      "From a signalling message's arrival until all it leads to is on its way.",
+      [])
+    lines += messageTimes.lines("otchat_message_seconds")
+    add("session_write_seconds", "histogram", "Writing sessions that have changed to the disk.", [])
+    lines += writeTimes.lines("otchat_session_write_seconds")
     add("uptime_seconds", "gauge", "Time since the start.", [("", "\(gauges.uptimeSeconds)")])
     return lines.joined(separator: "\n") + "\n"
   }

@@ -45,11 +45,15 @@ package actor SessionServer {
   var recoveries = 0
   /// Nil if sessions end with the process.
   var sessionStore: SessionStore?
+  let disk = DiskQueue()
   /// Has been told of; what was not written is tried again.
   var isWritingBroken = false
-  var isWritingPlanned = false
-  /// The last time.
-  var writingDuration = Duration.zero
+  var isWriting = false
+  var isTouching = false
+  /// Putting together what was to be written last.
+  var collectingDuration = Duration.zero
+  /// Streams of a server that died, whose publishers have not come back.
+  var unreturnedStreams: Set<String> = []
   private let webConfiguration: WebServer.Configuration
   private var listening: ListeningSocket?
   /// Tells clients how they are seen from here; nil if its port was taken.
@@ -175,9 +179,7 @@ package actor SessionServer {
     web.stopListening()
     let restarts = restarts && sessionStore != nil
     if !restarts { carryOut(rooms.shutDown(at: now)) }
-    writeSessions()
-    // What happens to the sessions from now on is not their end.
-    sessionStore = nil
+    await leaveSessions()
     let code = restarts ? RoomCloseCode.serviceRestart : RoomCloseCode.goingAway
     web.webSockets.forEach { $0.close(code: Int(code)) }
     let deadline = MonotonicClock.now() + .seconds(1)
@@ -187,6 +189,7 @@ package actor SessionServer {
     web.close()
     stun = nil
     await finishCallbacks()
+    await disk.run {}
   }
 
   /// All at once: none waits for another's dead receiver.

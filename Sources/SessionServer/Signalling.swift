@@ -17,12 +17,15 @@ extension SessionServer {
     sockets[socket.id] = socket
     let query = FormEncoding.text(socket.request.query.map { (key: $0.name, value: $0.value) })
     carryOut(rooms.opened(socket.id, query: query, at: now))
+    returned(on: socket.id)
     if !isTicking { tick() }
   }
 
   func received(_ message: [UInt8], on socket: WebSocket) {
     metrics.messagesReceived += 1
-    carryOut(rooms.received(message, on: socket.id, at: now))
+    let began = now
+    carryOut(rooms.received(message, on: socket.id, at: began))
+    metrics.messageTimes.add(MonotonicClock.now() - began.instant)
   }
 
   func closed(_ socket: WebSocket, _ end: WebSocketEnd) {
@@ -37,7 +40,7 @@ extension SessionServer {
 
   /// Once a second, as long as there is anybody whose time could run out.
   func tick() {
-    sessionStore?.touch()
+    touchSessions()
     carryOut(rooms.advance(to: now))
     archives.advance(to: now, newID: { UUID.v4() }, occupancy: { rooms.occupancy(of: $0) })
     // What is decided here must not come back to here.

@@ -49,6 +49,9 @@ extension Commands {
       "archive-max-duration", .integer("SECONDS", 60...86_400), default: .value("14400"),
       configurable: false, group: Group.server, "end an archive after so long"),
     Flag(
+      "connections-per-address", .integer("N", 1...10_000), default: .value("400"), configurable: false,
+      group: Group.server, "take so many connections of one remote address; loopback has no such limit"),
+    Flag(
       "session-callback", .text("URL"), environment: "OTCHAT_SESSION_CALLBACK", configurable: false,
       secret: true, group: Group.server, "POST there which connections and streams come and go"),
     Flag(

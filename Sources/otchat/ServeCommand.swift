@@ -24,6 +24,7 @@ struct ServeCommand {
       if !Daemon.isChild { return try Daemon.start() }
     }
     if let path = arguments.text("pid-file") { try expectNoServer(of: path) }
+    DescriptorLimit.raise()
     let (endings, end) = AsyncStream.makeStream(of: Ending.self)
     // Watched before anything is there that would have to be ended.
     let signals = SignalWatch.stream(of: [SIGTERM, SIGINT, SIGHUP, SIGUSR1])
@@ -113,6 +114,9 @@ struct ServeCommand {
     configuration.keepsSessions = true
     if let seconds = arguments.integer("archive-max-duration") {
       configuration.archiveLimits.duration = .seconds(seconds)
+    }
+    if let count = arguments.integer("connections-per-address") {
+      configuration.limits.connectionsOfOneHost = count
     }
     configuration.callbacks = try callbacks()
     configuration.turnURLs = arguments.text("turn-url").map { [$0] } ?? []

@@ -389,7 +389,7 @@ import Testing
       #expect(answer.status == 404)
       #expect(recorders.calls == [])
     }
-    withExtendedLifetime(lock) {}
+    lock.release()
   }
 
   @Test func sessionsThatAreAlwaysRecorded() async throws {

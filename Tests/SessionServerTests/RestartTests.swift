@@ -10,6 +10,7 @@ import Testing
 @Suite struct RestartTests {
   private func withKeptSessions(
     _ directory: borrowing TemporaryDirectory, restarts: Bool = true, key: String = "100",
+    recorders: FakeRecorders? = nil,
     _ body: (SessionServer) async throws -> Void
   ) async throws {
     var configuration = SessionServer.Configuration()
@@ -18,6 +19,7 @@ import Testing
     configuration.apiSecret = "test-secret"
     configuration.stateDirectory = directory.path
     configuration.keepsSessions = true
+    configuration.recorders = recorders?.factory
     configuration.gracePeriod = .seconds(600)
     let server = try await SessionServer.start(configuration)
     do {
@@ -116,6 +118,90 @@ import Testing
         return String(decoding: bytes, as: UTF8.self).contains("stream-of-anna")
       }
       #expect(await !server.isWritingBroken)
+    }
+  }
+
+  @Test func aDiskThatHangsHoldsNobodyUp() async throws {
+    let directory = TemporaryDirectory()
+    let sessions = try StateDirectory(path: directory.path + "/sessions")
+    let recorders = FakeRecorders()
+    let signed = ["X-TB-PARTNER-AUTH": "100:test-secret"]
+    try await withKeptSessions(directory, recorders: recorders) { server in
+      let disk = Semaphore()
+      await server.disk.add { _ = disk.wait(until: Instant(nanoseconds: .max)) }
+      defer { disk.post() }
+      let anna = try SignallingClient(server, id: "anna")
+      let bert = try SignallingClient(server, id: "bert")
+      for client in [anna, bert] { try client.join() }
+      #expect(try anna.publish("stream-of-anna").status == 200)
+      let body: JSON = ["sessionId": .string(anna.base.session)]
+      let archive = try server.json("POST", "/v2/project/100/archive", headers: signed, body: body)
+      let id = try #require(archive["id"]?.stringValue)
+      #expect(archive["status"] == "started")
+      // Longer than a change waits to be written, and than a tick.
+      for number in 0..<25 {
+        try await Task.sleep(for: .milliseconds(50))
+        let signal = anna.base.with(.signal(id: "n\(number)", to: nil))
+        #expect(
+          try anna.request(RaptorMessage(.signal, signal, content: ["data": .integer(Int64(number))])).status
+            == 200)
+        #expect(try bert.next(.signal).content["data"]?.integerValue == Int64(number))
+      }
+      #expect(sessions.names.allSatisfy { !$0.hasSuffix(".json") })
+      #expect(recorders.calls.isEmpty)
+      let path = "/v2/project/100/archive/\(id)"
+      #expect(try server.request("POST", path + "/stop", headers: signed).status == 200)
+      disk.post()
+      try await eventually("the archive is finished") {
+        try server.json("GET", path, headers: signed)["status"] == "available"
+      }
+      #expect(recorders.calls == ["make composed 640x480", "start", "stop"])
+      try await eventually("the session on the disk") {
+        sessions.names.contains { name in
+          name.hasSuffix(".json")
+            && (try? sessions.read(name)).map { String(decoding: $0, as: UTF8.self) }?.contains("bert")
+              == true
+        }
+      }
+      #expect(try server.request("DELETE", path, headers: signed).status == 204)
+      try await eventually("the archive is gone") { access(directory.path + "/archives/" + id, F_OK) != 0 }
+    }
+  }
+
+  @Test func aSessionRecordsItselfAgainWhenAPublisherIsBack() async throws {
+    let directory = TemporaryDirectory()
+    let recorders = FakeRecorders()
+    let signed = ["X-TB-PARTNER-AUTH": "100:test-secret"]
+    var (session, bert) = ("", SignallingClient?.none)
+    try await withKeptSessions(directory, recorders: recorders) { server in
+      let answer = try server.request(
+        "POST", "/session/create", headers: signed, body: [UInt8]("archiveMode=always".utf8))
+      session = try #require(try answer.json()[0]?["session_id"]?.stringValue)
+      let now = WallClock.microseconds() / 1_000_000
+      let token = try #require(server.token(session: session, role: .publisher, now: now))
+      for id in ["anna", "bert", "carl"] {
+        let client = try SignallingClient(server, session: session, token: token, id: id)
+        try client.join()
+        if id != "carl" { #expect(try client.publish("stream-of-\(id)").status == 200) }
+        if id == "bert" { bert = client }
+      }
+      try await eventually("it is recorded") { recorders.calls == ["make composed 640x480", "start"] }
+    }
+    recorders.set { $0.calls = [] }
+    try await withKeptSessions(directory, recorders: recorders) { server in
+      func count() throws -> JSON? {
+        try server.json("GET", "/v2/project/100/archive?sessionId=\(session)", headers: signed)["count"]
+      }
+      #expect(try count() == 1, "nobody is back")
+      try bert?.resume(at: server.port)
+      try await eventually("it is recorded again") {
+        recorders.calls.contains("start")
+      }
+      #expect(try count() == 2)
+      // Back once more: one archive goes on.
+      try bert?.resume(at: server.port)
+      _ = try bert?.publish("another")
+      #expect(try count() == 2)
     }
   }
 

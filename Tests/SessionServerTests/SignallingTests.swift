@@ -43,6 +43,9 @@ import Testing
       #expect(try anna.next(.signal).content == ["type": "chat", "data": "hello"])
 
       let metrics = try server.request("GET", "/metrics").text
+      #expect(metrics.contains("otchat_message_seconds_bucket{le=\"+Inf\"} "))
+      #expect(!metrics.contains("otchat_message_seconds_count 0\n"))
+      #expect(metrics.contains("otchat_archives{status=\"started\"} 0\n"))
       for line in ["otchat_sessions 1", "otchat_connections 2", "otchat_streams 1", "otchat_websockets 2"] {
         #expect(metrics.contains(line + "\n"))
       }

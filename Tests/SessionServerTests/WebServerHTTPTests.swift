@@ -228,6 +228,54 @@ import Testing
     }
   }
 
+  @Test func limitsConnectionsOfOneAddressWithAClearAnswer() async throws {
+    try await withServer({
+      $0.limits.connectionsOfOneHost = 3
+      $0.limits.exemptsLoopback = false
+    }) { host, port in
+      var clients: [LoopbackClient] = []
+      for _ in 0..<3 {
+        let client = try LoopbackClient(port: port)
+        #expect(try client.request("GET", "/echo").status == 200)
+        clients.append(client)
+      }
+      var excess: [LoopbackClient] = []
+      for _ in 0..<8 {
+        let oneTooMany = try LoopbackClient(port: port)
+        let answer = try oneTooMany.request("GET", "/echo")
+        #expect(answer.status == 429)
+        #expect(answer.text.contains("too many connections from this address"))
+        #expect(try oneTooMany.receiveAll() == [])
+        excess.append(oneTooMany)
+      }
+      // Who was there is still served; one that leaves makes room.
+      #expect(try clients[0].request("GET", "/echo").status == 200)
+      clients.removeFirst()
+      try await eventually("the left connection is counted out") { await host.connectionCount == 2 }
+      let next = try LoopbackClient(port: port)
+      #expect(try next.request("GET", "/echo").status == 200)
+      // So many at once that they are not even answered.
+      var silent: [LoopbackClient] = []
+      for _ in 0..<20 { silent.append(try LoopbackClient(port: port)) }
+      try await eventually("no more than are answered are taken") { await host.connectionCount == 11 }
+      #expect(try silent[19].receiveAll() == [])
+      withExtendedLifetime(excess) {}
+    }
+  }
+
+  @Test func anAddressIsCountedAsAHost() {
+    func host(_ address: [UInt8]) -> RemoteHost { RemoteHost(address: address) }
+    func host6(_ head: [UInt8], _ tail: UInt8) -> RemoteHost {
+      host(head + [UInt8](repeating: 0, count: 15 - head.count) + [tail])
+    }
+    #expect(host([192, 0, 2, 1]) == host([192, 0, 2, 1]) && host([192, 0, 2, 1]) != host([192, 0, 2, 2]))
+    #expect(host6([0x20, 1, 0xD, 0xB8], 1) == host6([0x20, 1, 0xD, 0xB8], 2))
+    #expect(host6([0x20, 1, 0xD, 0xB8, 0, 0, 0, 1], 1) != host6([0x20, 1, 0xD, 0xB8], 1))
+    #expect(host6([0xFE, 0x80], 1) != host6([0xFE, 0x80], 2))
+    #expect(host([127, 8, 9, 1]).isLoopback && host6([], 1).isLoopback)
+    #expect(!host([10, 0, 0, 1]).isLoopback && !host6([], 2).isLoopback && !host([]).isLoopback)
+  }
+
   @Test func saysWhyItCannotListen() async throws {
     try await withServer { _, port in
       let second = WebServerHost()

@@ -2,7 +2,7 @@ import OpenTokProtocol
 
 /// What is known of an archive: kept as `archive.json`, and what clients of the REST API are told.
 package struct Archive: Equatable, Sendable {
-  package enum Status: String, Sendable {
+  package enum Status: String, CaseIterable, Sendable {
     /// It is being recorded.
     case started
     /// Its file is being finished.

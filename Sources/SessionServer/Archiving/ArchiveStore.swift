@@ -5,7 +5,8 @@ import OpenTokProtocol
 /// The directory of the archives: in it one for each, with its record (`archive.json`) and its files.
 ///
 /// Documents and not a database: an archive is its directory, which can be copied, moved and removed with
-/// everything that is known of it.
+/// everything that is known of it. Its calls wait for the disk: once clients are there, they belong onto the
+/// `DiskQueue`.
 struct ArchiveStore {
   private static let recordName = "archive.json"
   private static let lockName = "recording.lock"
@@ -33,7 +34,10 @@ struct ArchiveStore {
         continue
       }
       let isUnfinished = archive.status == .started || archive.status == .stopped
-      if isUnfinished, lock(name) == nil { continue }
+      if isUnfinished {
+        guard let lock = lock(name) else { continue }
+        lock.release()
+      }
       archives.append(archive)
     }
     return archives
@@ -84,9 +88,9 @@ struct ArchiveStore {
   }
 }
 
-/// Says, as long as it lives, that this process is recording an archive. The system lets go of it when the
+/// Says, until it is released, that this process is recording an archive. The system lets go of it when the
 /// process dies.
-final class ArchiveLock {
+final class ArchiveLock: Sendable {
   private let descriptor: Int32
   private let path: String
 
@@ -100,8 +104,10 @@ final class ArchiveLock {
     }
   }
 
-  deinit {
+  deinit { close(descriptor) }
+
+  func release() {
     unlink(path)
-    close(descriptor)
+    flock(descriptor, LOCK_UN)
   }
 }

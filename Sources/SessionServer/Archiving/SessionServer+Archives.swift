@@ -6,7 +6,8 @@ extension SessionServer {
   /// A recorder that runs: what it is told goes through a queue, so that everything comes in order.
   struct Recording {
     let commands: AsyncStream<RecorderCommand>.Continuation
-    let lock: ArchiveLock
+    /// Nil until the disk has given it.
+    var lock: ArchiveLock?
   }
 
   /// Whether archives can be recorded here.
@@ -27,7 +28,7 @@ extension SessionServer {
     case .record(let archive): record(archive)
     case .tell(let id, let command): recordings[id]?.commands.yield(command)
     case .recover(let archive): recover(archive)
-    case .erase(let id): store?.erase(id)
+    case .erase(let id): if let store { disk.add { store.erase(id) } }
     case .announce(let archive):
       announce(.archiveStarted(id: archive.id, name: archive.options.name), in: archive.sessionID)
     case .announceEnd(let archive): announce(.archiveStopped(id: archive.id), in: archive.sessionID)
@@ -43,10 +44,13 @@ extension SessionServer {
   }
 
   private func keep(_ archive: Archive) {
-    do {
-      try store?.keep(archive)
-    } catch {
-      Log.error("serve", "the record of archive \(archive.id) cannot be written")
+    guard let store else { return }
+    disk.add {
+      do {
+        try store.keep(archive)
+      } catch {
+        Log.error("serve", "the record of archive \(archive.id) cannot be written")
+      }
     }
   }
 
@@ -56,21 +60,27 @@ extension SessionServer {
   }
 
   private func record(_ archive: Archive) {
-    let id = archive.id
-    guard let recorders = configuration.recorders, let store, let lock = store.lock(id) else {
-      return archives.recorderFailed(id, .output("\(id) cannot be made in the archive directory"))
+    let (commands, queue) = AsyncStream.makeStream(of: RecorderCommand.self)
+    recordings[archive.id] = Recording(commands: queue)
+    for (stream, classes) in rooms.layoutClasses(of: archive.sessionID) {
+      queue.yield(.layoutClasses(classes, ofStream: stream))
     }
+    Task { await self.start(archive, commands) }
+  }
+
+  private func start(_ archive: Archive, _ commands: AsyncStream<RecorderCommand>) async {
+    let id = archive.id
+    guard let recorders = configuration.recorders, let store, let lock = await disk.run({ store.lock(id) })
+    else {
+      return recorderFailed(id, .output("\(id) cannot be made in the archive directory"))
+    }
+    recordings[id]?.lock = lock
     let recorder = recorders.make(
       archive.request(directory: store.directory(id)), archiverCredentials(archive.sessionID)
     ) { error in
       Task { await self.recorderFailed(id, error) }
     }
-    let (commands, queue) = AsyncStream.makeStream(of: RecorderCommand.self)
-    recordings[id] = Recording(commands: queue, lock: lock)
-    for (stream, classes) in rooms.layoutClasses(of: archive.sessionID) {
-      queue.yield(.layoutClasses(classes, ofStream: stream))
-    }
-    Task { await self.run(recorder, id, commands) }
+    await run(recorder, id, commands)
   }
 
   private func run(
@@ -94,10 +104,15 @@ extension SessionServer {
       case .stop:
         let result = await Self.result { () async throws(ArchiveError) in try await recorder.stop() }
         // One that has failed meanwhile is recovered.
-        guard recordings.removeValue(forKey: id) != nil else { return }
-        return settle(id, result)
+        guard let recording = recordings.removeValue(forKey: id) else { return }
+        settle(id, result)
+        return release(recording.lock)
       }
     }
+  }
+
+  private func release(_ lock: ArchiveLock?) {
+    if let lock { disk.add { lock.release() } }
   }
 
   private func settle(_ id: String, _ result: Result<ArchiveFile, ArchiveError>) {
@@ -116,26 +131,30 @@ extension SessionServer {
 
   private func recorderFailed(_ id: String, _ error: ArchiveError) {
     Log.warning("serve", "archive \(id): \(error.text)")
-    recordings.removeValue(forKey: id)?.commands.finish()
+    let recording = recordings.removeValue(forKey: id)
+    recording?.commands.finish()
+    release(recording?.lock)
     archives.recorderFailed(id, error)
     carryOutArchives()
   }
 
   private func recover(_ archive: Archive) {
-    guard let recorders = configuration.recorders, let store, let lock = store.lock(archive.id) else {
-      return
-    }
+    guard let recorders = configuration.recorders, let store else { return }
     let request = archive.request(directory: store.directory(archive.id))
     recoveries += 1
     Task {
+      guard let lock = await disk.run({ store.lock(archive.id) }) else {
+        recoveries -= 1
+        return
+      }
       do {
         archives.finished(archive.id, try await recorders.recover(request))
       } catch {
         archives.recoveryFailed(archive.id)
       }
-      withExtendedLifetime(lock) {}
-      recoveries -= 1
       carryOutArchives()
+      release(lock)
+      recoveries -= 1
     }
   }
 

@@ -28,6 +28,8 @@ extension SessionServer {
     gauges.streams = rooms.streamCount
     gauges.webSockets = web?.webSockets.count ?? 0
     gauges.tcpConnections = web?.connectionCount ?? 0
+    for status in Archive.Status.allCases { gauges.archives[status.rawValue] = 0 }
+    for archive in archives.archives.values { gauges.archives[archive.status.rawValue, default: 0] += 1 }
     gauges.uptimeSeconds = (MonotonicClock.now() - startedAt).seconds
     return gauges
   }

@@ -5,12 +5,12 @@ import OpenTokProtocol
 extension SessionServer {
   /// What has changed is written so soon, in one go.
   private static let writingDelay = Duration.milliseconds(50)
-  /// On a disk that is slow.
+  /// With sessions so large that they take long to put together.
   private static let maximumDelay = Duration.seconds(2)
   /// Clients have long stopped trying to come back: they do so for a minute.
   private static let maximumAbsence = Duration.seconds(80)
-  /// Writing takes at most this part of the time, as long as the disk is not slower than `maximumDelay` allows.
-  private static let writingShare = 20
+  /// Putting together what is written takes at most this part of the service thread's time.
+  private static let collectingShare = 20
 
   static func sessionStore(_ configuration: Configuration) throws(SessionServerError) -> SessionStore? {
     guard configuration.keepsSessions, let path = configuration.stateDirectory else { return nil }
@@ -36,40 +36,76 @@ extension SessionServer {
     carryOut(rooms.restore(records, at: now))
     Log.info("serve", "\(rooms.sessions.count) sessions go on, with \(rooms.connectionCount) connections")
     for session in rooms.sessions {
-      // Recording by itself begins with a stream, and here they are.
-      for stream in rooms.state(of: session)?.streams ?? [] { archiveNoticed(stream, in: session) }
+      unreturnedStreams.formUnion((rooms.state(of: session)?.streams ?? []).map(\.id))
     }
     tick()
   }
 
-  /// Something may have changed that is to be kept.
-  func sessionsChanged() {
-    guard sessionStore != nil, rooms.hasChanges, !isWritingPlanned else { return }
-    isWritingPlanned = true
-    let delay = min(max(Self.writingDelay, writingDuration * Self.writingShare), Self.maximumDelay)
-    Task {
-      try? await Task.sleep(for: delay)
-      isWritingPlanned = false
-      writeSessions()
+  /// Recording by itself begins with a stream; in a session of a server that died, with the first one whose
+  /// publisher is back.
+  func returned(on socket: RoomSocket) {
+    guard !unreturnedStreams.isEmpty else { return }
+    for (session, stream) in rooms.streams(ofPublisherOn: socket)
+    where unreturnedStreams.remove(stream.id) != nil {
+      archiveNoticed(stream, in: session)
     }
   }
 
-  func writeSessions() {
-    guard let sessionStore else { return }
-    let began = MonotonicClock.now()
-    var fault: SessionServerError?
-    for (session, record) in rooms.drainRecords() {
-      do throws(SessionServerError) {
-        try sessionStore.keep(record, of: session)
-      } catch {
-        fault = error
-        rooms.keepAgain(session)
-      }
+  /// Something may have changed that is to be kept.
+  func sessionsChanged() {
+    guard sessionStore != nil, rooms.hasChanges, !isWriting else { return }
+    isWriting = true
+    let delay = min(max(Self.writingDelay, collectingDuration * Self.collectingShare), Self.maximumDelay)
+    Task {
+      try? await Task.sleep(for: delay)
+      if let sessionStore { await keep(drainRecords(), in: sessionStore) }
+      isWriting = false
+      // What cannot be written is tried again with the next tick.
+      if !isWritingBroken { sessionsChanged() }
     }
-    if case .state(let path, let reason) = fault, !isWritingBroken {
+  }
+
+  /// Says that this server is there. Of a disk that hangs it is asked once.
+  func touchSessions() {
+    guard let sessionStore, !isTouching else { return }
+    isTouching = true
+    Task {
+      await disk.run { sessionStore.touch() }
+      isTouching = false
+    }
+  }
+
+  /// Keeps the sessions for the next server: what happens to them from now on is not their end.
+  func leaveSessions() async {
+    guard let store = sessionStore else { return }
+    let records = drainRecords()
+    sessionStore = nil
+    await keep(records, in: store)
+    await disk.run { store.release() }
+  }
+
+  private func drainRecords() -> [(session: String, record: JSON?)] {
+    let began = MonotonicClock.now()
+    defer { collectingDuration = MonotonicClock.now() - began }
+    return rooms.drainRecords()
+  }
+
+  private func keep(_ records: [(session: String, record: JSON?)], in store: SessionStore) async {
+    let (faults, duration) = await disk.run {
+      let began = MonotonicClock.now()
+      var faults: [String: SessionServerError] = [:]
+      for (session, record) in records {
+        do throws(SessionServerError) { try store.keep(record, of: session) } catch {
+          faults[session] = error
+        }
+      }
+      return (faults, MonotonicClock.now() - began)
+    }
+    metrics.writeTimes.add(duration)
+    for session in faults.keys { rooms.keepAgain(session) }
+    if case .state(let path, let reason) = faults.values.first, !isWritingBroken {
       Log.error("serve", "sessions would not outlive this server: \(path): \(reason); tried again and again")
     }
-    isWritingBroken = fault != nil
-    writingDuration = MonotonicClock.now() - began
+    isWritingBroken = !faults.isEmpty
   }
 }

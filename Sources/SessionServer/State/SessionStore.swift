@@ -4,7 +4,9 @@ import OpenTokProtocol
 
 /// The sessions of a running server, a file each in `sessions` of its state directory. What is in them when a
 /// server starts is what one that died left there.
-final class SessionStore {
+///
+/// Its calls wait for the disk: once clients are there, they belong onto the `DiskQueue`.
+final class SessionStore: Sendable {
   private static let lockName = "server.lock"
   private static let maximumRecord = 64 << 20
 
@@ -36,6 +38,9 @@ final class SessionStore {
   }
 
   deinit { if lock >= 0 { close(lock) } }
+
+  /// The next server may have them.
+  func release() { flock(lock, LOCK_UN) }
 
   /// Says that this server is there: `absence` counts from the last time.
   func touch() { futimens(lock, nil) }

@@ -47,9 +47,7 @@ extension WebServer {
       return respond(wsi, nil, .failure(405, "no such method"), closing: true)
     }
     let request = request(wsi, method: method, path: path)
-    if isAboveConnectionLimit {
-      return respond(wsi, request, .failure(503, "too many connections"), closing: true)
-    }
+    if let refusal = connections.refusal(of: wsi) { return respond(wsi, request, refusal, closing: true) }
     if request.header("transfer-encoding") != nil {
       return respond(wsi, request, .failure(411, "a body needs a Content-Length"), closing: true)
     }
@@ -88,8 +86,8 @@ extension WebServer {
       decoding: UnsafeRawBufferPointer(start: pointer, count: Int(count)), as: UTF8.self)
     let request = request(wsi, method: method, path: path)
     let refusal: HTTPResponse?
-    if isAboveConnectionLimit {
-      refusal = .failure(503, "too many connections")
+    if let limit = connections.refusal(of: wsi) {
+      refusal = limit
     } else if configuration.certificate != nil && lws_is_ssl(wsi) == 0 {
       refusal = .failure(400, "this port speaks TLS")
     } else if request.header("upgrade")?.lowercased() != "websocket" {
@@ -114,8 +112,8 @@ extension WebServer {
   private func hasUnservedInput(_ wsi: OpaquePointer) -> Bool {
     let context = lws_get_context(wsi)
     guard lws_service_adjust_timeout(context, 1, 0) == 0 else { return false }
-    for other in connections where other != wsi { lws_rx_flow_control(other, 0) }
-    defer { for other in connections where other != wsi { lws_rx_flow_control(other, 1) } }
+    for other in connections.connections where other != wsi { lws_rx_flow_control(other, 0) }
+    defer { for other in connections.connections where other != wsi { lws_rx_flow_control(other, 1) } }
     return lws_service_adjust_timeout(context, 1, 0) == 0
   }
 

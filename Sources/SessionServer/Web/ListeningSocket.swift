@@ -34,14 +34,18 @@ package struct ListeningSocket: ~Copyable, Sendable {
 
   /// A connection that has come, non-blocking.
   enum Accepted {
-    case connection(Int32)
+    case connection(Int32, from: RemoteHost)
     case none
     /// No descriptor is left in this process or system.
     case outOfDescriptors
   }
 
   borrowing func accept() -> Accepted {
-    let connection = Glibc.accept(descriptor, nil, nil)
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let connection = withUnsafeMutableBytes(of: &storage) { bytes in
+      bytes.withMemoryRebound(to: sockaddr.self) { Glibc.accept(descriptor, $0.baseAddress, &length) }
+    }
     guard connection >= 0 else {
       return errno == EMFILE || errno == ENFILE ? .outOfDescriptors : .none
     }
@@ -49,6 +53,6 @@ package struct ListeningSocket: ~Copyable, Sendable {
     otchat_set_nonblocking(connection, true)
     var on: Int32 = 1
     setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
-    return .connection(connection)
+    return .connection(connection, from: RemoteHost(storage))
   }
 }

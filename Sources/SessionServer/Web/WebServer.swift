@@ -10,6 +10,12 @@ package final class WebServer {
   package struct Limits: Sendable {
     /// Beyond it requests are answered with 503 and new connections at last not taken.
     package var connections = 1000
+    /// Of one remote address (of IPv6, its /64), so that nobody takes all there are; beyond it requests are
+    /// answered with 429, and new connections at last not taken.
+    package var connectionsOfOneHost = 400
+    /// Loopback addresses have no such limit: they are this machine's own programs, or those for whom a proxy
+    /// on it speaks.
+    package var exemptsLoopback = true
     /// A larger request body is answered with 413.
     package var bodyBytes = 64 << 10
     /// Who needs longer to send a body is cut off.
@@ -67,7 +73,7 @@ package final class WebServer {
 
   package let configuration: Configuration
   /// TCP connections now, HTTP and WebSocket.
-  package var connectionCount: Int { connections.count }
+  package var connectionCount: Int { connections.all }
 
   let handlers: Handlers
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
@@ -75,7 +81,9 @@ package final class WebServer {
   var downloads: [OpaquePointer: Download] = [:]
   /// Whose body has to be complete when their timer fires.
   var awaitedBodies: Set<OpaquePointer> = []
-  private(set) var connections: Set<OpaquePointer> = []
+  private(set) var connections: ConnectionCount
+  /// Whose connection is being taken.
+  private var acceptedHost = RemoteHost(address: [])
   var sockets: [OpaquePointer: WebSocket] = [:]
   var nextSocketID = 1
   var scratch: [UInt8] = []
@@ -89,7 +97,11 @@ package final class WebServer {
   /// Given up to take and drop a connection when the process has no descriptor left; otherwise the
   /// listening socket stays readable and the loop would spin.
   private var spareDescriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
-  private var hasLackedDescriptors = false
+  private var lackedDescriptors: Instant?
+  /// A lack that goes on is told once.
+  private static let lackSilence = Duration.seconds(60)
+  /// Connections of one host above its limit that are taken to be refused.
+  private static let answeredAboveHostLimit = 8
 
   /// Binds the port, from any thread: what can go wrong with a configuration goes wrong here.
   package static func listen(
@@ -106,6 +118,7 @@ package final class WebServer {
     self.loop = loop
     self.configuration = configuration
     self.handlers = handlers
+    connections = ConnectionCount(configuration.limits)
     self.listening = listening
     memory = ContextMemory(configuration)
     try open()
@@ -160,7 +173,7 @@ package final class WebServer {
     upgrades = [:]
     downloads = [:]
     awaitedBodies = []
-    connections = []
+    connections = ConnectionCount(configuration.limits)
     contextLock.withLock { _ in lws_context_destroy(context) }
     memory.free()
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
@@ -194,26 +207,38 @@ package final class WebServer {
       switch listening.accept() {
       case .none: return
       case .outOfDescriptors:
-        if !hasLackedDescriptors { Log.warning("web", "no descriptor is left: connections are dropped") }
-        hasLackedDescriptors = true
-        if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
-        if case .connection(let descriptor) = listening.accept() { Glibc.close(descriptor) }
-        spareDescriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
-        return
-      case .connection(let descriptor):
-        // A few above the limit are taken: they get an answer.
-        if connectionCount >= configuration.limits.connections + ContextMemory.connectionsAboveLimit {
+        return dropForLackOfDescriptors()
+      case .connection(let descriptor, let remote):
+        // A few above each limit are taken: they get an answer.
+        if connectionCount >= configuration.limits.connections + ContextMemory.connectionsAboveLimit
+          || connections.excess(of: remote) >= Self.answeredAboveHostLimit
+        {
           Glibc.close(descriptor)
         } else {
+          acceptedHost = remote
           lws_adopt_socket_vhost(host, descriptor)
         }
       }
     }
   }
 
-  var isAboveConnectionLimit: Bool { connectionCount > configuration.limits.connections }
+  private func dropForLackOfDescriptors() {
+    let now = MonotonicClock.now()
+    if lackedDescriptors.map({ now - $0 >= Self.lackSilence }) ?? true {
+      Log.warning(
+        "web", "no descriptor is left (\(connectionCount) connections): new ones are dropped; see ulimit -n")
+    }
+    lackedDescriptors = now
+    if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
+    if case .connection(let descriptor, _) = listening.accept() { Glibc.close(descriptor) }
+    spareDescriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+  }
 
-  func connectionOpened(_ wsi: OpaquePointer) { connections.insert(wsi) }
+  func connectionOpened(_ wsi: OpaquePointer) {
+    if connections.add(wsi, from: acceptedHost) {
+      Log.warning("web", "more than \(configuration.limits.connectionsOfOneHost) connections of one address")
+    }
+  }
 
   func connectionGone(_ wsi: OpaquePointer) {
     watched[wsi] = nil
@@ -228,73 +253,9 @@ package final class WebServer {
 /// libwebsockets and OpenSSL count contexts in plain globals.
 private let contextLock = Lock(())
 
-/// What `timerFired` gets: the list entry first, so that both have one address.
-struct TimerSlot {
-  var entry = lws_sorted_usec_list_t()
-  var server: UnsafeMutableRawPointer?
-}
-
 private func timerFired(_ entry: UnsafeMutablePointer<lws_sorted_usec_list_t>?) {
   guard let entry else { return }
   let slot = UnsafeMutableRawPointer(entry).assumingMemoryBound(to: TimerSlot.self)
   guard let server = slot.pointee.server else { return }
   Unmanaged<WebServer>.fromOpaque(server).takeUnretainedValue().handlers.timer()
-}
-
-/// What a libwebsockets context points to for as long as it lives.
-final class ContextMemory {
-  static let connectionsAboveLimit = 32
-
-  var info = lws_context_creation_info()
-  let timer = UnsafeMutablePointer<TimerSlot>.allocate(capacity: 1)
-  private let protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
-  private let retry = UnsafeMutablePointer<lws_retry_bo_t>.allocate(capacity: 1)
-  private var strings: [UnsafeMutablePointer<CChar>] = []
-
-  init(_ configuration: WebServer.Configuration) {
-    timer.initialize(to: TimerSlot())
-    protocols.initialize(repeating: lws_protocols(), count: 2)
-    protocols[0].name = text("web")
-    protocols[0].callback = webServerCallback
-    protocols[0].rx_buffer_size = 4096
-    protocols[0].tx_packet_size = 64 << 10
-    retry.initialize(to: lws_retry_bo_t())
-    retry.pointee.secs_since_valid_ping = configuration.limits.pingSeconds
-    retry.pointee.secs_since_valid_hangup = 2 * configuration.limits.pingSeconds
-
-    info.port = CONTEXT_PORT_NO_LISTEN_SERVER
-    info.protocols = UnsafePointer(protocols)
-    info.retry_and_idle_policy = UnsafePointer(retry)
-    info.server_string = text("otchat")
-    info.options = OTCHAT_LWS_OPTION_NO_SYSTEM_STATES
-    // Listener, wake-up pipe, and what libwebsockets adds.
-    info.fd_limit_per_thread = UInt32(configuration.limits.connections + Self.connectionsAboveLimit + 8)
-    info.max_http_header_data = 16 << 10
-    // A whole TLS record, so that nothing of a request stays behind in OpenSSL.
-    info.pt_serv_buf_size = 20 << 10
-    info.timeout_secs = 10
-    info.keepalive_timeout = 30
-    if let certificate = configuration.certificate {
-      info.options |= OTCHAT_LWS_OPTION_TLS | OTCHAT_LWS_OPTION_REDIRECT_TO_TLS
-      info.ssl_cert_filepath = text(certificate.certificate)
-      info.ssl_private_key_filepath = text(certificate.key)
-      info.ssl_options_set = OTCHAT_TLS_1_2_AND_UP
-      info.alpn = text("http/1.1")
-    }
-  }
-
-  private func text(_ string: String) -> UnsafePointer<CChar>? {
-    guard let copy = strdup(string) else { return nil }
-    strings.append(copy)
-    return UnsafePointer(copy)
-  }
-
-  /// Once the context is destroyed.
-  func free() {
-    timer.deallocate()
-    protocols.deallocate()
-    retry.deallocate()
-    strings.forEach { Glibc.free($0) }
-    strings = []
-  }
 }
