@@ -49,6 +49,7 @@ package actor Participant {
   private let observer: @Sendable (ParticipantEvent) -> Void
 
   var plan: SubscriptionPlan
+  var roll = ParticipantRoll()
   var subscribers: [String: Subscriber] = [:]
   var subscriberAudio: Bool
   /// Those that have not finished, and by stream what they record.
@@ -234,6 +235,7 @@ package actor Participant {
 
   private func followSession() async {
     for await event in session.events {
+      _ = roll.update(event)
       emit(.session(event))
       switch event {
       case .streamCreated(let stream):

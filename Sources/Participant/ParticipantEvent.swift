@@ -18,6 +18,7 @@ package enum ParticipantEvent: Sendable {
   ///   - duration: seconds.
   ///   - size: bytes.
   case recordingStopped(streamID: String, file: String, duration: Double, size: Int64)
+  case participants([ParticipantRoll.Entry])
   case warning(String)
   case error(OpenTokError)
   /// An error that ends the stay before it has begun.
@@ -35,7 +36,7 @@ extension ParticipantEvent {
     "archiveStarted", "archiveStopped", "cameraChanged", "connecting", "connectionCreated",
     "connectionDestroyed", "error", "expectation", "firstAudioFrame", "firstVideoFrame", "iceStateChanged",
     "micChanged",
-    "muteForced", "publisherMuted", "publisherStreamCreated", "publisherStreamDestroyed",
+    "muteForced", "participants", "publisherMuted", "publisherStreamCreated", "publisherStreamDestroyed",
     "qualityScoreChanged", "recordingStarted", "recordingStopped", "sessionConnected",
     "sessionDisconnected", "sessionReconnected", "sessionReconnecting", "signal", "stats", "streamCreated",
     "streamDestroyed", "streamPropertyChanged", "subscriberAudioChanged", "subscriberConnected",
@@ -81,12 +82,28 @@ extension ParticipantEvent {
           "size": .integer(size),
         ]
       )
+    case .participants(let entries): ("participants", ["participants": .array(entries.map(\.json))])
     case .warning(let message): ("warning", ["message": .string(message)])
     case .error(let error): error.record(error.stages)
     case .connectFailed(let failure): failure.error.record(failure.stages)
     case .refused(let message):
       ("error", ["code": 0, "name": "COMMAND_REFUSED", "message": .string(message)])
     }
+  }
+}
+
+extension ParticipantRoll.Entry {
+  fileprivate var json: JSON {
+    [
+      "connectionId": .string(connection.id), "data": .string(connection.data), "own": .bool(isOwn),
+      "streams": .array(
+        streams.map {
+          [
+            "streamId": .string($0.id), "name": .string($0.name), "hasAudio": .bool($0.hasAudio),
+            "hasVideo": .bool($0.hasVideo),
+          ]
+        }),
+    ]
   }
 }
 

@@ -88,10 +88,6 @@ package struct Scenario: Sendable {
     case leave
     /// The signalling socket is lost, as when a network goes away.
     case loseSocket
-    case muteAll
-    case mute(String)
-    case unpublish(String)
-    case disconnect(String)
     case network(Network)
     /// The steps that follow wait until it is decided.
     case expect(Expectation)

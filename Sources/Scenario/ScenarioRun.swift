@@ -200,10 +200,6 @@ package actor ScenarioRun {
       members[index].awaits = .expectation(members[index].monitor.add(expectation, at: now))
     case .command(let command): act(index) { [stage] in await stage.obey($0, command) }
     case .loseSocket: act(index) { await $0.loseSocket() }
-    case .muteAll: act(index) { await $0.muteAll() }
-    case .mute(let name): act(index) { await $0.muteStream(named: name) }
-    case .unpublish(let name): act(index) { await $0.endStream(named: name) }
-    case .disconnect(let name): act(index) { await $0.disconnect(named: name) }
     }
   }
 

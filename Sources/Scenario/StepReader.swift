@@ -9,7 +9,8 @@ struct StepReader {
   private static let lines = [
     "mute-mic", "unmute-mic", "toggle-mic", "mute-subscriber", "unmute-subscriber", "toggle-subscriber",
     "mute-camera", "unmute-camera", "toggle-camera", "camera", "swap-camera", "say", "signal", "archive",
-    "join", "rejoin", "leave", "quit", "lose-socket", "mute-all", "mute", "unpublish", "disconnect",
+    "join", "rejoin", "leave", "quit", "lose-socket", "mute-all", "mute", "lift-mute", "unpublish",
+    "disconnect", "participants",
   ]
 
   /// Which participant it is.
@@ -112,10 +113,9 @@ struct StepReader {
     case "join", "rejoin": action = .join
     case "leave", "quit": action = .leave
     case "lose-socket": action = .loseSocket
-    case "mute-all": action = .muteAll
-    case "mute": return .mute(try name())
-    case "unpublish": return .unpublish(try name())
-    case "disconnect": return .disconnect(try name())
+    case "mute": return .command(.mute(who: try name()))
+    case "unpublish": return .command(.unpublish(who: try name()))
+    case "disconnect": return .command(.disconnect(who: try name()))
     case "camera":
       guard rest == "on" || rest == "off" else { throw reader.fail("camera needs on or off") }
       return .command(.camera(rest == "on" ? .on : .off))

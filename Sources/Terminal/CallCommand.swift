@@ -24,6 +24,16 @@ package enum CallCommand: Equatable, Sendable {
   case signal(type: String, data: String)
   case archive(Switch)
   case viewArchive
+  /// Tell who is in the session.
+  case participants
+  /// What a moderator does; `who` is a connection's id, a stream's id, or the name of either.
+  case disconnect(who: String)
+  case unpublish(who: String)
+  case mute(who: String)
+  /// All streams, and those that are published from now on.
+  case muteAll(except: String?)
+  /// Those that are published from now on start with sound again.
+  case liftMute
   /// Tell which lines there are.
   case help
   case quit
@@ -53,13 +63,15 @@ extension CallCommand {
     "mute-subscriber": .subscriberAudio(.off), "unmute-subscriber": .subscriberAudio(.on),
     "toggle-subscriber": .subscriberAudio(.toggle),
     "mute-camera": .camera(.off), "unmute-camera": .camera(.on), "toggle-camera": .camera(.toggle),
-    "swap-camera": .swapCamera, "quit": .quit, "q": .quit, "help": .help, "?": .help,
+    "swap-camera": .swapCamera, "participants": .participants, "lift-mute": .liftMute, "quit": .quit,
+    "q": .quit, "help": .help, "?": .help,
   ]
 
   /// The lines there are, in one.
   package static let linesHelp =
     "mute-mic, unmute-mic, toggle-mic (the same with subscriber and camera), swap-camera, say TEXT, "
-    + "signal TYPE DATA, archive start, archive stop, help, quit"
+    + "signal TYPE DATA, archive start, archive stop, participants, help, quit; of a moderator: disconnect WHO, "
+    + "unpublish WHO, mute WHO, mute-all, mute-all except WHO, lift-mute"
 
   /// A line of standard input, without its newline; nil if it is blank.
   package static func parse(line: String) throws(CommandLineError) -> CallCommand? {
@@ -87,6 +99,17 @@ extension CallCommand {
       case "stop": return .archive(.off)
       default: throw .missing(command: word, what: "start or stop")
       }
+    case "disconnect", "unpublish", "mute":
+      guard !rest.isEmpty else { throw .missing(command: word, what: "a participant's name") }
+      let who = String(rest)
+      return word == "disconnect"
+        ? .disconnect(who: who) : word == "unpublish" ? .unpublish(who: who) : .mute(who: who)
+    case "mute-all":
+      if rest.isEmpty { return .muteAll(except: nil) }
+      guard rest.prefix(while: { !isSpace($0) }) == "except" else { throw .unexpected(command: word) }
+      let who = rest.dropFirst("except".count).drop(while: isSpace)
+      guard !who.isEmpty else { throw .missing(command: "mute-all except", what: "a participant's name") }
+      return .muteAll(except: String(who))
     default: throw .unknown(word)
     }
   }

@@ -1,7 +1,7 @@
 /// What lies over the picture while it is asked for: help and figures.
 extension CallState {
   /// A row of a box.
-  private struct BoxLine {
+  struct BoxLine {
     let name: String
     let value: String
     /// The value over time, oldest first; drawn where there is room.
@@ -55,7 +55,7 @@ extension CallState {
     return lines + flow.details.map { BoxLine(name: $0.name, value: $0.value) }
   }
 
-  private func drawBox(
+  func drawBox(
     _ screen: inout Screen, _ area: CellRectangle, title: String, lines: [BoxLine], centred: Bool
   ) {
     let names = lines.map { PrintableText.width(of: $0.name) }.max() ?? 0
@@ -100,7 +100,8 @@ extension CallState {
     ("v", "camera off or on"), (talkKey, "with --push-to-talk: speak while it is held"),
     ("Tab", "next stream"), ("Enter", "one stream, or all"), ("t", "type a chat line"),
     ("PgUp", "read the chat back"), ("a", "start or stop an archive"), ("w", "the last archive's address"),
-    ("f", "next filter"), ("i", "statistics"), ("?", "this help"), ("Ctrl-Z", "to the shell, until fg"),
+    ("f", "next filter"), ("i", "statistics"),
+    ("p", "who is here, and what a moderator does"), ("?", "this help"), ("Ctrl-Z", "to the shell, until fg"),
     ("q", "leave"),
   ]
 }

@@ -39,7 +39,7 @@ package struct CallState: Equatable, Sendable {
   }
 
   enum Overlay: Equatable, Sendable {
-    case help, statistics
+    case help, statistics, participants
   }
 
   static let chatLimit = 500
@@ -85,6 +85,7 @@ package struct CallState: Equatable, Sendable {
   package internal(set) var isArchiving = false
   var notices: [Notice] = []
   var overlay: Overlay?
+  var roster = Roster()
   /// The chat line being typed.
   var input: LineEditor?
   /// Nil unless the space bar is for speaking.

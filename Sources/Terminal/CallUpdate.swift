@@ -26,6 +26,9 @@ package enum CallEvent: Equatable, Sendable {
   /// One line that is shown for a few seconds.
   case notice(String)
   case archiving(Bool)
+  /// Everybody in the session, those who only watch too.
+  case participants([CallParticipant])
+  case moderation(CallModeration)
   case key(Key)
   /// The space bar may have been let go.
   case talkDeadline
@@ -64,6 +67,8 @@ extension CallState {
       chatOffset = chatOffset.map { min($0 + 1, chat.count - 1) }
     case .notice(let text): note(text)
     case .archiving(let on): isArchiving = on
+    case .participants(let participants): take(participants)
+    case .moderation(let moderation): roster.moderation = moderation
     case .key(let key): return press(key)
     case .talkDeadline:
       return talk?.advance(to: now) == true ? [.microphone(.off)] : []
@@ -79,7 +84,7 @@ extension CallState {
     speaker.update(statistics.received.filter { heard.contains($0.key) }.compactMapValues(\.audioLevel))
   }
 
-  private mutating func note(_ text: String) {
+  mutating func note(_ text: String) {
     notices.append(Notice(text: text, until: now + Self.noticeVisible))
     notices.removeFirst(max(0, notices.count - Self.noticeLimit))
   }
@@ -113,6 +118,7 @@ extension CallState {
     if key == .control("c") { return [.interrupt] }
     if input != nil { return type(key) }
     if read(back: key) { return [] }
+    if overlay == .participants, let commands = pressInRoster(key) { return commands }
     if let overlay, overlay == .help || key == .escape {
       self.overlay = nil
       if overlay == .help, key == .character("?") || key == .escape { return [] }
@@ -132,6 +138,7 @@ extension CallState {
       filter = filter.next
       note("filter: \(filter.rawValue)")
     case .character("i"): overlay = overlay == .statistics ? nil : .statistics
+    case .character("p"): overlay = .participants
     case .character("?"): overlay = .help
     case .tab: return next(1)
     case .backTab: return next(-1)

@@ -18,6 +18,9 @@ extension CallState {
         drawStatistics(&screen, area)
         // What a key has done is told over the figures, too; it goes away by itself.
         draw(notices.map(\.text), &screen, area)
+      case .participants:
+        drawRoster(&screen, area)
+        draw(notices.map(\.text), &screen, area)
       case nil: break
       }
     }

@@ -13,6 +13,8 @@ protocol CallConsole: Sendable {
   var showsStatistics: Bool { get }
   /// The place for our own picture (nil) or a stream's; nil if pictures are not shown.
   func renderer(for streamID: String?) -> (any VideoSink)?
+  /// What the token lets us do to others.
+  func offer(_ capabilities: Capabilities)
   /// A line that is no event's.
   func tell(_ line: String)
   func stop()
@@ -49,6 +51,7 @@ struct PlainConsole: CallConsole {
   }
 
   func renderer(for streamID: String?) -> (any VideoSink)? { nil }
+  func offer(_ capabilities: Capabilities) {}
   func tell(_ line: String) { Output.note(line) }
   func stop() {}
 }
@@ -66,6 +69,12 @@ extension Participant {
     case .signal(let type, let data): await send(type: type, data: data, to: nil)
     case .archive(let change): await archives.change(change, self)
     case .viewArchive: if let page = await archives.page(self) { tell("archive: \(page)") }
+    case .participants: tellParticipants()
+    case .disconnect(let who): await disconnect(who)
+    case .unpublish(let who): await unpublish(who)
+    case .mute(let who): await mute(who)
+    case .muteAll(let who): await muteAll(except: who)
+    case .liftMute: await liftMute()
     case .help: Output.note(CallCommand.linesHelp)
     case .quit: leave()
     case .interrupt: kill(getpid(), SIGINT)

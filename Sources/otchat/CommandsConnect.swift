@@ -12,9 +12,10 @@ extension Commands {
       """,
       """
       Keys: m mute microphone, s mute what is heard, c next camera, v camera off, Tab next stream, t chat, \
-      a archive, w view the last archive, i statistics, f filter, ? help, q leave. When standard input is no terminal it takes commands, one a \
+      a archive, w view the last archive, i statistics, p participants, f filter, ? help, q leave. When standard input is no terminal it takes commands, one a \
       line: mute-mic, unmute-mic, toggle-mic (the same with subscriber and camera), swap-camera, say TEXT, \
-      signal TYPE DATA, archive start, archive stop, quit.
+      signal TYPE DATA, archive start, archive stop, participants, quit; of a moderator: disconnect WHO, unpublish WHO, mute WHO, \
+      mute-all, mute-all except WHO, lift-mute.
       """,
     ],
     flags: sessionFlags + publishingFlags + subscribingFlags + displayFlags + scriptFlags + networkFlags

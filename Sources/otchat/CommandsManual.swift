@@ -14,7 +14,12 @@ extension Commands {
       ("PgUp, PgDn", "read the chat back"),
       ("a", "start or stop an archive"), ("w", "the address of the last archive's page"),
       ("f", "next filter"),
-      ("i", "statistics"), ("?", "help"),
+      ("i", "statistics"),
+      (
+        "p",
+        "who is here; arrows pick one, and where the token allows it d d disconnects, u ends the stream, k mutes, K "
+          + "mutes all others and whoever publishes later, l ends that"
+      ), ("?", "help"),
       ("Ctrl-Z", "to the shell; fg comes back, and the call stands still meanwhile"), ("q, Ctrl-C", "leave"),
     ])
 
@@ -27,6 +32,15 @@ extension Commands {
       ("swap-camera", "the next of the --video-source flags"),
       ("say TEXT", "a chat line"), ("signal TYPE DATA", "a signal"),
       ("archive start, archive stop", "an archive of the session"),
+      ("participants", "an event with everybody who is here"),
+      (
+        "disconnect WHO, unpublish WHO, mute WHO",
+        "of a moderator; WHO is a name, a connection's or a stream's id"
+      ),
+      (
+        "mute-all, mute-all except WHO, lift-mute",
+        "of a moderator: mutes everybody and whoever publishes later, and ends that"
+      ),
       ("help", "which lines there are"), ("quit, q", "leave"),
     ])
 

@@ -97,6 +97,7 @@ extension Commands {
           [
             Choice("subscriber", "may subscribe and signal"),
             Choice("publisher", "may publish too"),
+            Choice("publisheronly", "may publish, and nothing else"),
             Choice("moderator", "may also mute and disconnect others"),
           ]), default: .value("publisher"), configurable: false, group: Group.token, "what the holder may do"),
       Flag(

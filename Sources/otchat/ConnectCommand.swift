@@ -128,6 +128,10 @@ struct ConnectCommand {
         await participant.obey(command, archives) { console.tell($0) }
       }
     }
+    let offering = Task {
+      await participant.untilEntered()
+      if let capabilities = await participant.capabilities { console.offer(capabilities) }
+    }
     let figures = Task {
       guard console.showsStatistics else { return }
       while (try? await Task.sleep(for: .seconds(1))) != nil {
@@ -145,6 +149,7 @@ struct ConnectCommand {
     }
     defer {
       obeying.cancel()
+      offering.cancel()
       figures.cancel()
       console.stop()
     }

@@ -23,6 +23,7 @@ final class EventText: Sendable {
     case .subscriberAudioChanged(let on): on ? "the others are heard" : "the others are muted"
     case .cameraChanged(let on, let source):
       source.map(Self.sending) ?? (on ? "video is on" : "video is off")
+    case .participants(let entries): "here: " + entries.map(Self.described).joined(separator: ", ")
     case .warning(let text): "warning: \(text)"
     case .refused(let text): "warning: \(text)"
     case .error(let error): Self.warning(error)
@@ -102,6 +103,18 @@ final class EventText: Sendable {
     case .error(let error): return Self.warning(error)
     default: return nil
     }
+  }
+
+  private static func described(_ entry: ParticipantRoll.Entry) -> String {
+    let name = entry.name.isEmpty ? "somebody" : entry.name
+    var marks = entry.isOwn ? ["you"] : []
+    if entry.streams.isEmpty {
+      marks.append("watching")
+    } else {
+      if !entry.streams.contains(where: \.hasAudio) { marks.append("muted") }
+      if !entry.streams.contains(where: \.hasVideo) { marks.append("camera off") }
+    }
+    return marks.isEmpty ? name : "\(name) (\(marks.joined(separator: ", ")))"
   }
 
   /// About our own picture.

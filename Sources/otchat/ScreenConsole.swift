@@ -14,6 +14,7 @@ final class ScreenConsole: CallConsole {
   private let isHosting: Bool
   private let rates = Lock(FlowRates())
   private let text = EventText()
+  private let roll = Lock(ParticipantRoll())
   /// Lines about files and addresses, told once more when the screen is gone.
   private let recorded = Lock<[String]>([])
 
@@ -40,6 +41,14 @@ final class ScreenConsole: CallConsole {
     display.stop()
     log.comeBack()
     for line in recorded.withLock({ $0 }) { Output.note(line) }
+  }
+
+  func offer(_ capabilities: Capabilities) {
+    var moderation: CallModeration = []
+    if capabilities.forceDisconnect { moderation.insert(.disconnect) }
+    if capabilities.forceUnpublish { moderation.insert(.unpublish) }
+    if capabilities.forceMute { moderation.insert(.mute) }
+    display.send(.moderation(moderation))
   }
 
   func tell(_ line: String) {
@@ -73,7 +82,7 @@ final class ScreenConsole: CallConsole {
       display.send(.silent(text.silentStreams))
       display.send(.picturesPaused(text.pausedStreams, ofOwn: text.unseeingSubscribers))
     case .recordingStopped: recorded.withLock { $0.append(line ?? "") }
-    case .recordingStarted, .warning, .refused, .error: break
+    case .participants, .recordingStarted, .warning, .refused, .error: break
     case .expectation, .connectFailed: break  // told when the terminal is given back
     }
   }
@@ -90,6 +99,10 @@ final class ScreenConsole: CallConsole {
   }
 
   private func show(_ event: SessionEvent) {
+    let participants = roll.withLock { roll in
+      roll.update(event) ? roll.entries.map { CallParticipant($0) } : nil
+    }
+    if let participants { display.send(.participants(participants)) }
     switch event {
     case .sessionConnected, .sessionReconnected: display.send(.connection(.connected))
     case .sessionReconnecting: display.send(.connection(.reconnecting))
@@ -121,6 +134,15 @@ private struct DisplayRenderer: VideoSink {
   let source: PictureSource
 
   func render(_ frame: VideoFrame) { display.show(frame, from: source) }
+}
+
+extension CallParticipant {
+  init(_ entry: ParticipantRoll.Entry) {
+    self.init(
+      connectionID: entry.connection.id, name: entry.name, isOwn: entry.isOwn,
+      publishes: !entry.streams.isEmpty, hasAudio: entry.streams.contains(where: \.hasAudio),
+      hasVideo: entry.streams.contains(where: \.hasVideo))
+  }
 }
 
 extension CallSubscriber {

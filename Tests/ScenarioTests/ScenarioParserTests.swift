@@ -68,7 +68,8 @@ import Testing
     #expect(steps[2].action == .network(.init(up: up)) && steps[2].trigger == .after(.zero))
     #expect(steps[2].text == "network up loss 100 %; down clear")
     #expect(steps[3].action == .expect(try Expectation(parsing: "subscribers.count == 1 within 5s")))
-    #expect(steps[4].action == .command(.camera(.off)) && steps[5].action == .disconnect("B 1"))
+    #expect(
+      steps[4].action == .command(.camera(.off)) && steps[5].action == .command(.disconnect(who: "B 1")))
     #expect(steps[6].action == .leave && steps[7].action == .join && steps[7].trigger == .after(.seconds(2)))
   }
 

@@ -7,7 +7,7 @@ import Testing
   private func time(_ seconds: Double) -> Instant { Instant(nanoseconds: Int64(seconds * 1e9)) }
 
   private func step(_ trigger: Scenario.Trigger) -> Scenario.Step {
-    Scenario.Step(trigger, .muteAll, text: "")
+    Scenario.Step(trigger, .command(.muteAll(except: nil)), text: "")
   }
 
   private func due(_ member: Int, _ step: Int) -> ScenarioTimeline.Due { .init(member: member, step: step) }

@@ -5,6 +5,11 @@ import Testing
 struct CallCommandTests {
   @Test(
     arguments: [
+      ("participants", CallCommand.participants),
+      ("disconnect Bob the Builder ", .disconnect(who: "Bob the Builder")),
+      ("unpublish s-1", .unpublish(who: "s-1")), ("mute Bob", .mute(who: "Bob")),
+      ("mute-all", .muteAll(except: nil)), ("mute-all  except Ada", .muteAll(except: "Ada")),
+      ("lift-mute", .liftMute),
       ("mute-mic", CallCommand.microphone(.off)), ("unmute-mic", .microphone(.on)),
       ("toggle-mic", .microphone(.toggle)), ("mute-subscriber", .subscriberAudio(.off)),
       ("unmute-subscriber", .subscriberAudio(.on)), ("toggle-subscriber", .subscriberAudio(.toggle)),
@@ -33,6 +38,15 @@ struct CallCommandTests {
       ("signal ", .missing(command: "signal", what: "a type"), "signal needs a type"),
       ("archive", .missing(command: "archive", what: "start or stop"), "archive needs start or stop"),
       ("archive pause", .missing(command: "archive", what: "start or stop"), "archive needs start or stop"),
+      (
+        "disconnect", .missing(command: "disconnect", what: "a participant's name"),
+        "disconnect needs a participant's name"
+      ),
+      (
+        "mute-all except ", .missing(command: "mute-all except", what: "a participant's name"),
+        "mute-all except needs a participant's name"
+      ),
+      ("mute-all now", .unexpected(command: "mute-all"), "nothing may follow mute-all"),
       ("\u{1B}[2J", .unknown("\u{1B}[2J"), "unknown command '[2J'; help lists them"),
     ])
   func faults(line: String, error: CommandLineError, message: String) {

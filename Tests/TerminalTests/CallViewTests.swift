@@ -155,7 +155,7 @@ struct CallViewTests {
     _ = state.update(.key(.character("?")), at: .zero)
     let text = state.view(columns: 40, rows: 10).text
     #expect(text.contains(" v       camera off or on"))
-    #expect(text.contains(" …       8 more"))
+    #expect(text.contains(" …       9 more"))
     #expect(!text.contains("statistics"))
   }
 

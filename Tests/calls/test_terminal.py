@@ -136,6 +136,61 @@ def test_keys_mute_and_help_and_chat(terminal, connect):
     other.event("streamDestroyed", name="alice", reason="clientDisconnected")
 
 
+def test_a_moderator_has_a_list_of_participants(terminal, connect, server):
+    """Who is here, and what can be done to them; not offered where the token does not allow it."""
+    people = {name: connect("--name", name, "--video-source", "test", "--audio-source", "silence", "--audio-sink", "null",
+                            "--subscribe", "none") for name in ("bob", "carol")}
+    streams = {name: person.event("publisherStreamCreated")["streamId"] for name, person in people.items()}
+    moderator = server.get("/session?role=moderator")
+    one = terminal("--name", "alice", "--session-id", moderator["sessionId"], "--api-key", moderator["apiKey"],
+                   "--token", moderator["token"], "--api-url", server.url)
+    for person in people.values():
+        person.event("streamCreated", name="alice")
+    at = one.press("p")
+    one.wait_for(rb"Participants: 3", start=at)
+    for line in (rb"alice", rb"bob", rb"carol", rb"end the stream", rb"mute all others"):
+        one.wait_for(line, start=at)
+    sizes = iter(range(81, 120))
+
+    def pick(name):
+        """Arrows until the sign stands before the name, which is drawn whole when the size has changed."""
+        for _ in range(3):
+            at = one.press("\x1b[B")
+            one.wait_for(rb"\xe2\x96\xb8", start=at)
+            at = len(one.output)
+            one.resize(next(sizes), 24)
+            if one.wait_for(rb"\xe2\x96\xb8(?:\x1b\[[0-9;]*[A-Za-z]| )*(alice|bob|carol)", start=at)[1] == name:
+                return
+        raise AssertionError(f"nobody is called {name}")
+
+    pick(b"bob")
+    one.press("k")
+    people["bob"].event("publisherMuted", streamId=streams["bob"])
+    assert not people["carol"].all("publisherMuted")
+    one.press("u")
+    people["bob"].event("publisherStreamDestroyed", reason="forceUnpublished")
+    one.press("K")
+    people["carol"].event("publisherMuted", streamId=streams["carol"])
+    people["carol"].event("muteForced", active=True)
+    one.press("l")
+    people["carol"].event("muteForced", active=False)
+    one.press("dd")
+    people["bob"].event("sessionDisconnected", reason="forceDisconnected")
+    people["carol"].event("connectionDestroyed", reason="forceDisconnected")
+    one.press("pq")
+    assert one.exit_code() == 0 and one.is_restored()
+
+    two = terminal("--name", "dave")
+    people["carol"].event("streamCreated", name="dave")
+    at = two.press("p")
+    two.wait_for(rb"Participants: 2", start=at)
+    at = two.press("k")
+    two.wait_for(rb"the token allows no such thing", start=at)
+    assert b"end the stream" not in two.output
+    two.press("q")
+    assert two.exit_code() == 0
+
+
 @pytest.mark.parametrize("way", ["q", "ctrl-c", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGSEGV"])
 def test_the_terminal_is_restored(terminal, way):
     one = terminal()
