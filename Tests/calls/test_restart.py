@@ -1,12 +1,14 @@
 """A server that dies, or is started again, under a call: nobody leaves it, nothing is forgotten."""
 import json
+import pathlib
 import signal
+import subprocess
 import time
 import urllib.request
 
 import pytest
 from otchat import LIMIT, PICTURES, Otchat, Server, figure
-from tokens import KEY, SECRET
+from tokens import KEY, SECRET, t1
 
 
 def rest(server, method, path, body=None):
@@ -90,3 +92,124 @@ def test_a_call_outlives_its_server(binary, home, monkeypatch, end):
             for one in (anna, bert, late):
                 if one:
                     one.end()
+
+
+def records(home):
+    """What is on the disk of sessions."""
+    found = ""
+    for path in (home / "xdg_state_home/otchat/sessions").glob("*.json"):
+        try:
+            found += path.read_text()
+        except FileNotFoundError:
+            pass  # It has just ended.
+    return found
+
+
+def wait_for_records(home, *words):
+    deadline = time.monotonic() + LIMIT
+    while not all(word in records(home) for word in words):
+        assert time.monotonic() < deadline, f"not written: {words}"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def hanging_disk(home):
+    """hanging_disk.environment makes a process's renaming and locking of files wait as long as hanging_disk.on is there."""
+    library, on = home / "hanging-disk.so", home / "hangs"
+    source = pathlib.Path(__file__).parent / "hanging_disk.c"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library, source, "-ldl"], check=True)
+
+    class Disk:
+        environment = {"LD_PRELOAD": str(library), "HANGING_DISK": str(on)}
+
+        def set(self, hangs):
+            on.touch() if hangs else on.unlink(missing_ok=True)
+
+    yield Disk()
+    on.unlink(missing_ok=True)
+
+
+def test_a_disk_that_hangs_holds_up_no_call(binary, home, monkeypatch, hanging_disk):
+    """Joining, publishing, pictures, signals, archives and answers go on; what was not written is, once it can be."""
+    monkeypatch.setenv("OTCHAT_API_SECRET", SECRET)
+    for name, value in hanging_disk.environment.items():
+        monkeypatch.setenv(name, value)
+    places = ["--api-key", KEY, "--archive-dir", str(home / "archives")]
+    media = ["--video-source", "test", "--audio-source", "silence", "--audio-sink", "null", "--events", "-", "--stats", "0.5"]
+    people = []
+    with Server(binary, *places) as server:
+        port = int(server.url.rpartition(":")[2])
+        for name in hanging_disk.environment:
+            monkeypatch.delenv(name)
+
+        def join(name, *arguments):
+            people.append(Otchat([binary, "connect", "--server", server.url, "--name", name, *arguments, *media]))
+            return people[-1]
+
+        try:
+            anna = join("anna", "--subscribe", "none")
+            session = anna.event("sessionConnected")["sessionId"]
+            anna.event("publisherStreamCreated")
+            hanging_disk.set(True)
+            bert = join("bert")
+            bert.event("publisherStreamCreated")
+            more_pictures(bert, 30)
+            archive = rest(server, "POST", "/archive", {"sessionId": session, "name": "film"})
+            assert archive["status"] == "started"
+            for number in range(40):
+                anna.command_line(f"say {number}")
+                bert.event("signal", data=str(number))
+                time.sleep(0.05)
+            assert rest(server, "GET", f"/archive/{archive['id']}")["status"] == "started"
+            assert not anna.all("archiveStarted"), "nothing is recorded without a disk"
+            assert "bert" not in records(home)
+            hanging_disk.set(False)
+            anna.event("archiveStarted", archiveId=archive["id"])
+            wait_for_records(home, "bert")
+            server.process.kill()
+            server.exit_code()
+            with Server(binary, *places, port=port) as again:
+                for one in (anna, bert):
+                    one.event("sessionReconnected")
+                more_pictures(bert, 10)
+                names = sorted(item["name"] for item in rest(again, "GET", f"/session/{session}/stream")["items"])
+                assert names == ["anna", "bert"]
+        finally:
+            for one in people:
+                one.end()
+
+
+def test_who_does_not_come_back_is_not_recorded(binary, home, monkeypatch):
+    """A session that records itself does so again once somebody who publishes is back, and not before."""
+    monkeypatch.setenv("OTCHAT_API_SECRET", SECRET)
+    places = ["--api-key", KEY, "--archive-dir", str(home / "archives")]
+
+    def create(server):
+        request = urllib.request.Request(server.url + "/session/create", b"archiveMode=always", {"X-TB-PARTNER-AUTH": f"{KEY}:{SECRET}"})
+        with urllib.request.urlopen(request, timeout=LIMIT) as answer:
+            return json.load(answer)[0]["session_id"]
+
+    people = {}
+    with Server(binary, *places) as server:
+        port = int(server.url.rpartition(":")[2])
+        for name in ("gone", "back"):
+            session = create(server)
+            people[session] = one = Otchat([
+                binary, "connect", "--api-url", server.url, "--api-key", KEY, "--session-id", session, "--token", t1(session),
+                "--name", name, "--events", "-", "--video-source", "test", "--audio-source", "silence"])
+            one.event("archiveStarted")
+        (gone, absent), (back, present) = people.items()
+        try:
+            wait_for_records(home, *(one.event("publisherStreamCreated")["streamId"] for one in people.values()))
+            server.process.kill()
+            server.exit_code()
+            absent.process.kill()
+            with Server(binary, *places, port=port) as again:
+                present.event("sessionReconnected")
+                first = present.all("archiveStarted")[0]
+                present.event("archiveStarted", after=first)
+                counts = [rest(again, "GET", f"/archive?sessionId={one}")["count"] for one in (gone, back)]
+                assert counts == [1, 2]
+        finally:
+            for one in people.values():
+                one.end()

@@ -3,6 +3,7 @@ import base64
 import hashlib
 import hmac
 import json
+import os
 import resource
 import select
 import socket
@@ -278,9 +279,11 @@ def test_slow_clients_are_not_waited_for_for_ever(server):
 
 def test_thousands_of_sockets_that_say_nothing(server):
     """Who is there stays there; who comes is served again at last, though the sockets stay open at their end."""
-    count = 3000
+    count = 10_000
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, count + 1000), hard))
+    if hard < count + 500:
+        print(f"only {hard - 500} of {count} sockets: the hard limit of descriptors is {hard}")
     session = session_id()
     silent = []
     try:
@@ -293,6 +296,7 @@ def test_thousands_of_sockets_that_say_nothing(server):
                 silent.append(one)
                 if len(silent) % 500 == 0:
                     assert anna.request("signal", "/signal/n", {"data": str(len(silent))}) == 200
+            assert len(silent) == min(count, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 500)
             assert bert.request("signal", "/signal/n", {"data": "still here"}) == 200
             deadline = time.monotonic() + LIMIT
             while True:
@@ -310,3 +314,88 @@ def test_thousands_of_sockets_that_say_nothing(server):
         for one in silent:
             one.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def processor_time(server):
+    fields = open(f"/proc/{server.process.pid}/stat").read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_server_without_descriptors_goes_on(binary, home, monkeypatch):
+    """What there is too much of is dropped, which is told; who is there is served, nothing spins, and later all is well."""
+    monkeypatch.setenv("OTCHAT_API_SECRET", SECRET)
+    session, limit = session_id(), 120
+    with Server(binary, "--api-key", KEY, prefix=("prlimit", f"--nofile={limit}:{limit}")) as server:
+        server.port = urllib.parse.urlsplit(server.url).port
+        with Client(server, session, t1(session), "anna") as anna:
+            assert anna.joined == 200
+            silent = [connect(server) for _ in range(3 * limit)]
+            server.wait_until(lambda: any("no descriptor is left" in line for line in server.errors), "a word about it")
+            for number in range(20):
+                assert anna.request("signal", "/signal/n", {"data": str(number)}) == 200
+            # Dropped at once, and not waited for: with nothing to do it does nothing, for as long as the others stay.
+            deadline = time.monotonic() + LIMIT
+            while len(select.select(silent, [], [], 0)[0]) < 2 * limit:
+                assert time.monotonic() < deadline, "they are not dropped"
+                time.sleep(0.05)
+            before, began = processor_time(server), time.monotonic()
+            time.sleep(2)
+            assert processor_time(server) - before < 0.5 * (time.monotonic() - began), "it spins"
+            for one in silent:
+                one.close()
+            deadline = time.monotonic() + LIMIT
+            while True:
+                try:
+                    if ask(server, "GET", "/healthz")[0] == 200:
+                        break
+                except OSError:
+                    pass
+                assert time.monotonic() < deadline, "nobody gets in any more"
+                time.sleep(0.1)
+            assert anna.request("signal", "/signal/n", {"data": "still here"}) == 200
+        assert len([line for line in server.errors if "no descriptor is left" in line]) == 1
+
+
+def test_the_limit_of_descriptors_is_raised(binary, home):
+    with Server(binary, prefix=("prlimit", "--nofile=200:3000")) as server:
+        limits = open(f"/proc/{server.process.pid}/limits").read()
+        assert next(line.split()[3:5] for line in limits.splitlines() if line.startswith("Max open files")) == ["3000", "3000"]
+
+
+def own_address():
+    """An address of this machine that is no loopback one, as the system would choose it; None without a network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        try:
+            one.connect(("192.0.2.1", 9))
+            return one.getsockname()[0]
+        except OSError:
+            return None
+
+
+def test_one_address_does_not_take_all_connections(binary, home):
+    """From another address than loopback, which has no such limit."""
+    address = own_address()
+    if address is None:
+        pytest.skip("this machine has loopback addresses only")
+    with Server(binary, "--host", "0.0.0.0", "--open", "--connections-per-address", "5") as server:
+        server.port = urllib.parse.urlsplit(server.url).port
+
+        def from_outside():
+            one = socket.create_connection((address, server.port), LIMIT)
+            one.settimeout(LIMIT)
+            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            return one, one.recv(4096).split(b"\r\n\r\n")
+
+        there = [from_outside() for _ in range(5)]
+        assert all(answer[0].split()[1] == b"200" for _, answer in there)
+        one, (head, body) = from_outside()
+        assert head.split()[1] == b"429" and b"too many connections from this address" in body
+        inside = [connect(server) for _ in range(50)]
+        for one in inside:
+            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert one.recv(4096).split()[1] == b"200"
+        there.pop()[0].close()
+        deadline = time.monotonic() + LIMIT
+        while from_outside()[1][0].split()[1] != b"200":
+            assert time.monotonic() < deadline, "there is no room again"
+            time.sleep(0.1)
