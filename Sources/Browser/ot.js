@@ -84,7 +84,11 @@ Object.assign(OT, {
     return { videoEncoders: names(window.RTCRtpSender), videoDecoders: names(window.RTCRtpReceiver) };
   },
 
-  hasMediaProcessorSupport() { return false; },
+  /** Whether media processors can get at single pictures: of the libraries for them most need that. */
+  hasMediaProcessorSupport() {
+    return Boolean(window.MediaStreamTrackProcessor && window.MediaStreamTrackGenerator);
+  },
+
   hasEndToEndEncryptionSupport() { return false; },
 
   reportIssue(handler) {

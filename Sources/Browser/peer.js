@@ -1,5 +1,7 @@
 /** How often in a row a publisher tries to repair a connection before it gives up. */
 const ICE_RESTARTS = 4;
+/** Pictures a second for a subscriber whose frame rate is restricted. */
+const RESTRICTED_FRAME_RATE = 1;
 /** When after an ICE restart the path must be a new one, in milliseconds, and how often it is tried again. */
 const NEW_PATH = 2000;
 const NEW_PATH_TRIES = 3;
@@ -167,9 +169,37 @@ class SendingPeer extends Peer {
     if (this.pc.connectionState === 'disconnected' || this.pc.connectionState === 'failed') this.restart();
   }
 
-  replaceTrack(track) {
+  /**
+   * What the subscriber prefers, for now and for tracks that come; 0 is no preference. The browser scales.
+   * @param {object} wishes any of preferredWidth, preferredHeight, preferredFrameRate, restrictFrameRate
+   */
+  prefer(wishes) {
+    this.wishes = { ...this.wishes, ...wishes };
+    return this._step(() => this._scale());
+  }
+
+  async _scale() {
+    const { wishes } = this;
+    const sender = this.pc.getSenders().find(({ track }) => track && track.kind === 'video');
+    if (!wishes || !sender) return;
+    const parameters = sender.getParameters();
+    const [encoding] = parameters.encodings || [];
+    if (!encoding) return;
+    const { width, height } = sender.track.getSettings();
+    const scales = [[width, wishes.preferredWidth], [height, wishes.preferredHeight]]
+      .map(([is, wanted]) => (is && wanted ? is / wanted : 1));
+    encoding.scaleResolutionDownBy = Math.max(1, Math.min(...scales));
+    const rate = wishes.restrictFrameRate ? RESTRICTED_FRAME_RATE : wishes.preferredFrameRate;
+    if (rate) encoding.maxFramerate = rate;
+    else delete encoding.maxFramerate;
+    await sender.setParameters(parameters);
+  }
+
+  async replaceTrack(track) {
     const sender = this.pc.getSenders().find((each) => each.track && each.track.kind === track.kind);
-    return sender ? sender.replaceTrack(track) : Promise.resolve();
+    if (!sender) return;
+    await sender.replaceTrack(track);
+    if (track.kind === 'video') await this._step(() => this._scale());
   }
 }
 

@@ -9,6 +9,9 @@ class Publisher extends EventEmitter {
     this.session = undefined;
     this.stream = undefined;
     this._peers = new Map();
+    this._raw = {}; // tracks whose place a media processor's have taken, by kind
+    this._processors = {};
+    this._changes = Promise.resolve(); // of tracks: one after the other
     this._destroyed = false;
     const { videoSource } = this.properties;
     this._videoType = this.properties.videoType
@@ -49,7 +52,7 @@ class Publisher extends EventEmitter {
 
   /** Switches to the next camera; resolves with `{deviceId}`. */
   async cycleVideo() {
-    const track = this._track('video');
+    const track = this._source('video');
     if (!track || this._videoType !== 'camera') {
       throw otError(1500, 'There is no camera to switch.', 'OT_NO_VALID_VIDEO_SOURCE');
     }
@@ -71,11 +74,11 @@ class Publisher extends EventEmitter {
   }
 
   getAudioSource() {
-    return this._track('audio');
+    return this._source('audio');
   }
 
   getVideoSource() {
-    const track = this._track('video');
+    const track = this._source('video');
     return { type: this._videoType, deviceId: track ? track.getSettings().deviceId : null, track };
   }
 
@@ -109,12 +112,47 @@ class Publisher extends EventEmitter {
     return reports.filter(({ status }) => status === 'fulfilled').map(({ value }) => value); // some have just left
   }
 
-  applyVideoFilter() {
-    return Promise.reject(otError(1011, 'Video filters are not supported.', 'OT_NOT_SUPPORTED'));
+  /**
+   * Has a media processor stand between the camera and what is sent and shown; null: none any more.
+   * @param {object|null} connector `setTrack(track)` resolves with the track to send; `destroy()`
+   */
+  setVideoMediaProcessorConnector(connector) {
+    this._filter = null;
+    return this._process('video', connector);
   }
 
-  clearVideoFilter() {
-    return Promise.resolve();
+  /** The same of the sound. */
+  setAudioMediaProcessorConnector(connector) {
+    return this._process('audio', connector);
+  }
+
+  /** Filters the whole picture: `{type: 'blur'|'grayscale'|'invert'|'sepia', radius?}`. */
+  async applyVideoFilter(filter) {
+    const { type } = filter || {};
+    if (!Object.hasOwn(VIDEO_FILTERS, type)) {
+      const known = Object.keys(VIDEO_FILTERS).join(', ');
+      throw otError(1011, `There is no video filter '${type}' here, but ${known}.`, 'OT_NOT_SUPPORTED');
+    }
+    await this._process('video', new VideoFilter(filter));
+    this._filter = { ...filter };
+  }
+
+  async clearVideoFilter() {
+    if (this._filter) await this.setVideoMediaProcessorConnector(null);
+  }
+
+  getVideoFilter() { return this._filter ? { ...this._filter } : null; }
+
+  /** What the picture is like, for the encoder: '', 'motion', 'detail', 'text'. */
+  setVideoContentHint(hint) {
+    const track = this._track('video');
+    if (!track) throw otError(1500, 'The publisher has no video.', 'OT_NO_VALID_VIDEO_SOURCE');
+    track.contentHint = hint;
+  }
+
+  getVideoContentHint() {
+    const track = this._track('video');
+    return (track && track.contentHint) || '';
   }
 
   publishCaptions() {
@@ -127,6 +165,9 @@ class Publisher extends EventEmitter {
     this._destroyed = true;
     if (this.session) this.session.unpublish(this);
     this._media.then((stream) => this._stop(stream), () => {});
+    for (const connector of Object.values(this._processors)) {
+      if (connector && connector.destroy) connector.destroy();
+    }
     if (this._meter) this._meter.stop();
     this._view.remove();
     this._emit('destroyed', { reason: 'clientDisconnected' });
@@ -236,6 +277,13 @@ class Publisher extends EventEmitter {
     return this._peers.get(peerKey(message));
   }
 
+  /** What a subscriber says that it prefers. */
+  _preferred(subscriberId, wishes) {
+    for (const peer of this._peers.values()) {
+      if (peer.subscriberId === subscriberId) peer.prefer(wishes);
+    }
+  }
+
   /** Closes the connections to a subscriber that is gone, by subscriber or by connection id. */
   _subscriberGone(matches) {
     for (const [key, peer] of this._peers) {
@@ -264,6 +312,8 @@ class Publisher extends EventEmitter {
       stream.getTracks().forEach((track) => this._watch(track));
       this.accessAllowed = true;
       this._emit('accessAllowed');
+      const { videoContentHint } = this.properties;
+      if (videoContentHint && this._track('video')) this.setVideoContentHint(videoContentHint);
       if (this.properties.publishAudio === false) this.publishAudio(false);
       this._enable('video', this.properties.publishVideo);
       const video = stream.getVideoTracks().length > 0;
@@ -287,9 +337,11 @@ class Publisher extends EventEmitter {
   /** A track may end by itself: a device unplugged, screen sharing ended in the browser's own bar. */
   _watch(track) {
     track.addEventListener('ended', () => {
-      if (this._destroyed || !this._stream.getTracks().includes(track)) return;
+      const tracks = [...this._stream.getTracks(), ...Object.values(this._raw)];
+      if (this._destroyed || !tracks.includes(track)) return;
       this._emit('mediaStopped', { track });
-      if (this._stream.getTracks().some((each) => each.readyState === 'live')) return;
+      const sources = ['audio', 'video'].map((kind) => this._source(kind));
+      if (sources.some((each) => each && each.readyState === 'live')) return;
       if (this.session) this.session._unpublish(this, 'mediaStopped');
     });
   }
@@ -297,8 +349,8 @@ class Publisher extends EventEmitter {
   /** Ends what was opened here; tracks that the page gave stay the page's. */
   _stop(stream) {
     const { audioSource, videoSource } = this.properties;
-    for (const track of stream.getTracks()) {
-      if (track !== audioSource && track !== videoSource) track.stop();
+    for (const track of [...stream.getTracks(), ...Object.values(this._raw)]) {
+      if (track && track !== audioSource && track !== videoSource) track.stop();
     }
   }
 
@@ -311,23 +363,65 @@ class Publisher extends EventEmitter {
     if (track) track.enabled = enabled;
   }
 
-  async _replace(kind, properties) {
+  /** The track that was opened or given, whatever is made of it before it is sent. */
+  _source(kind) {
+    return this._raw[kind] || this._track(kind);
+  }
+
+  /** @param {() => Promise} change of a track that has to be there */
+  _change(kind, change) {
+    const changed = this._changes.then(() => this._media).then(() => {
+      if (this._track(kind)) return change();
+      throw otError(1500, `The publisher has no ${kind}.`, 'OT_NO_VALID_SOURCE');
+    });
+    this._changes = changed.catch(() => {});
+    return changed;
+  }
+
+  _replace(kind, properties) {
+    return this._change(kind, async () => {
+      let media;
+      try {
+        media = await openMedia(properties);
+      } catch (error) {
+        throw mediaError(error);
+      }
+      const [track] = media.getTracks();
+      const old = this._source(kind);
+      await this._send(kind, track, this._processors[kind]);
+      if (![this.properties.audioSource, this.properties.videoSource].includes(old)) old.stop();
+      this._watch(track);
+      this.properties[`${kind}Source`] = properties[`${kind}Source`];
+    });
+  }
+
+  _process(kind, connector) {
+    return this._change(kind, async () => {
+      const before = this._processors[kind];
+      await this._send(kind, this._source(kind), connector);
+      this._processors[kind] = connector || undefined;
+      if (before && before !== connector && before.destroy) await before.destroy();
+    });
+  }
+
+  /** Sends and shows a source's track, or what a media processor makes of it, in place of the last. */
+  async _send(kind, source, connector) {
+    const track = connector ? await connector.setTrack(source) : source;
+    if (!isTrack(track)) throw otError(1500, 'The media processor gave no track.', 'OT_MEDIA_PROCESSOR_ERROR');
     const old = this._track(kind);
-    if (!old) throw otError(1500, `The publisher has no ${kind}.`, 'OT_NO_VALID_SOURCE');
-    let media;
-    try {
-      media = await openMedia(properties);
-    } catch (error) {
-      throw mediaError(error);
-    }
-    const [track] = media.getTracks();
     track.enabled = old.enabled;
+    source.enabled = track === source ? track.enabled : true;
     await Promise.all([...this._peers.values()].map((peer) => peer.replaceTrack(track)));
+    if (this._raw[kind] && old !== track) old.stop(); // a media processor's
     this._stream.removeTrack(old);
-    this._stop(new MediaStream([old]));
     this._stream.addTrack(track);
-    this._watch(track);
-    this.properties[`${kind}Source`] = properties[`${kind}Source`];
+    if (track === source) delete this._raw[kind];
+    else this._raw[kind] = source;
+    if (kind === 'audio' && this._meter) {
+      this._meter.stop();
+      this._meter = undefined;
+      this._handlerAdded();
+    }
   }
 
   async _updateChannel(type, attributes) {

@@ -101,6 +101,8 @@ const MESSAGES = {
     if (channel && channel.type === 'video' && typeof content.active === 'boolean') {
       subscriber._qualityChanged(content.active);
     }
+    const publisher = session._publisherOf(path);
+    if (publisher) publisher._preferred(path.subscriber, content);
   },
 
   'stream/subscriber/channel updated': () => {},

@@ -100,7 +100,7 @@ class Session extends EventEmitter {
     try {
       const state = await this._request('create', `connection/${this._connectionId}`, {
         userAgent: navigator.userAgent, clientVersion: `js-${VERSION}`,
-        capabilities: ['forceMute', 'renegotiation'],
+        capabilities: ['forceMute', 'renegotiation', 'subscriberPreferences'],
         ...(suppressed && { connectionEventsSuppressed: true }),
       }, { headers: { 'X-TB-TOKEN-AUTH': token } });
       return state || {};

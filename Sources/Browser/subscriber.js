@@ -13,6 +13,9 @@ class Subscriber extends EventEmitter {
     this.properties = { subscribeToAudio: true, subscribeToVideo: true, ...properties };
     this._subscriberId = uuid();
     this._media = new MediaStream();
+    const { preferredResolution, preferredFrameRate } = this.properties;
+    if (preferredResolution) this.setPreferredResolution(preferredResolution);
+    if (preferredFrameRate) this.setPreferredFrameRate(preferredFrameRate);
     this._qualityAllowsVideo = true;
     this._destroyed = false;
     this._view = new View('subscriber', target, { name: stream.name, ...this.properties }, {
@@ -58,20 +61,22 @@ class Subscriber extends EventEmitter {
   getAudioVolume() { return Math.round(this._view.video.volume * 100); }
   isAudioBlocked() { return this._view.blocked; }
 
-  /** Asks for a size; publishers that can choose follow it. */
+  /** Asks for a smaller picture; null or 'auto' for what there is. Publishers on this library follow it. */
   setPreferredResolution(resolution) {
-    this._updateChannel('video', {
-      preferredWidth: (resolution && resolution.width) || 0,
-      preferredHeight: (resolution && resolution.height) || 0 });
+    const size = resolution && resolution !== 'auto' ? resolution : {};
+    this._prefer({ preferredWidth: Number(size.width) || 0, preferredHeight: Number(size.height) || 0 });
   }
 
+  /** Asks for fewer pictures a second; null or 'auto' for what there is. */
   setPreferredFrameRate(frameRate) {
-    this._updateChannel('video', { preferredFrameRate: Number(frameRate) || 0 });
+    this._prefer({ preferredFrameRate: Number(frameRate) || 0 });
   }
 
+  /** Asks for one picture a second, or for all again. */
   restrictFrameRate(value) {
-    this._updateChannel('video', { restrictFrameRate: Boolean(value) });
+    this._prefer({ restrictFrameRate: Boolean(value) });
   }
+
 
   videoWidth() { return this._view.dimensions.width || undefined; }
   videoHeight() { return this._view.dimensions.height || undefined; }
@@ -137,11 +142,7 @@ class Subscriber extends EventEmitter {
     const { properties } = this;
     if (type === 'audio') return { id, type, active: properties.subscribeToAudio };
     if (type !== 'video') return { id, type, active: false };
-    const { preferredResolution: size, preferredFrameRate } = properties;
-    return {
-      id, type, active: properties.subscribeToVideo, restrictFrameRate: false,
-      ...(size && size.width && { preferredWidth: size.width, preferredHeight: size.height }),
-      ...(preferredFrameRate && { preferredFrameRate }) };
+    return { id, type, active: properties.subscribeToVideo, restrictFrameRate: false, ...this._wishes };
   }
 
   /** The publisher offers: at the beginning, or again to repair the connection. */
@@ -205,6 +206,12 @@ class Subscriber extends EventEmitter {
 
   // -- its own
 
+  /** Told once there is a publisher's end to follow it. */
+  _prefer(wishes) {
+    this._wishes = { ...this._wishes, ...wishes };
+    if (this._connected) this._updateChannel('video', wishes);
+  }
+
   _path() {
     return `stream/${this.stream.id}/subscriber/${this._subscriberId}`;
   }
@@ -215,6 +222,7 @@ class Subscriber extends EventEmitter {
     this._handlerAdded();
     this._connected = true;
     this._emit('connected');
+    if (this._wishes) this._updateChannel('video', this._wishes);
   }
 
   _stateChanged(state) {

@@ -90,7 +90,8 @@ package struct Room: Sendable {
   /// hears of it, itself included; of a hidden one only itself.
   mutating func join(
     _ info: ConnectionInfo, socket: RoomSocket, resumptionID: String?, suppressesConnectionEvents: Bool,
-    layoutClasses: [String] = [], isHidden: Bool = false, transactionID: String?
+    followsPreferences: Bool = false, layoutClasses: [String] = [], isHidden: Bool = false,
+    transactionID: String?
   ) throws(RoomRefusal) {
     guard index(of: info.id) == nil else { throw .exists }
     guard isHidden || visibleMembers.count < configuration.limits.connectionsPerSession else {
@@ -98,7 +99,8 @@ package struct Room: Sendable {
     }
     let member = RoomMember(
       info, socket: socket, resumptionID: resumptionID,
-      suppressesConnectionEvents: suppressesConnectionEvents, layoutClasses: layoutClasses,
+      suppressesConnectionEvents: suppressesConnectionEvents, followsPreferences: followsPreferences,
+      layoutClasses: layoutClasses,
       isHidden: isHidden,
       limits: configuration.limits, at: now.instant)
     guard stateBytes + member.infoBytes <= configuration.limits.stateBytes else { throw .connectionLimit }

@@ -323,11 +323,13 @@ package struct RoomDirectory: Sendable {
     // Two connections that could be resumed by the same text would be one for an attacker to take.
     let resumptionID = known.resumptionID.flatMap { owner(of: $0) == nil ? $0 : nil }
     let suppresses = message.content["connectionEventsSuppressed"]?.boolValue ?? false
+    let capabilities = (message.content["capabilities"]?.arrayValue ?? []).prefix(16)
     var refusal: RoomRefusal?
     let outputs = inRoom(session, at: now) { room in
       do throws(RoomRefusal) {
         try room.join(
           info, socket: socket, resumptionID: resumptionID, suppressesConnectionEvents: suppresses,
+          followsPreferences: capabilities.contains(Room.preferencesCapability),
           layoutClasses: token.layoutClasses, isHidden: isHidden, transactionID: frame.transactionID)
       } catch { refusal = error }
     }

@@ -10,6 +10,8 @@ struct RoomMember: Sendable {
   let resumptionID: String?
   /// It does not want to hear of other connections.
   let suppressesConnectionEvents: Bool
+  /// It sends each subscriber what that one prefers, and is told.
+  let followsPreferences: Bool
   /// Of its token: what its streams begin with.
   let layoutClasses: [String]
   /// A recorder: the others do not know of it.
@@ -33,13 +35,15 @@ struct RoomMember: Sendable {
 
   init(
     _ info: ConnectionInfo, socket: RoomSocket?, resumptionID: String?, suppressesConnectionEvents: Bool,
-    layoutClasses: [String] = [], isHidden: Bool = false, limits: RoomConfiguration.Limits, at now: Instant
+    followsPreferences: Bool = false, layoutClasses: [String] = [], isHidden: Bool = false,
+    limits: RoomConfiguration.Limits, at now: Instant
   ) {
     self.info = info
     infoBytes = info.json.serialized().count
     self.socket = socket
     self.resumptionID = resumptionID
     self.suppressesConnectionEvents = suppressesConnectionEvents
+    self.followsPreferences = followsPreferences
     self.layoutClasses = layoutClasses
     self.isHidden = isHidden
     seen = now

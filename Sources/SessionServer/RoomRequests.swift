@@ -73,6 +73,7 @@ extension Room {
         try relayQuality(of: channel, to: id, of: stream, request)
       } else {
         try updateSubscriber(id, of: stream, request)
+        relayPreferences(of: channel, to: id, of: stream, request)
       }
     case (.offer, .subscriber(let stream, let id)), (.answer, .subscriber(let stream, let id)),
       (.prAnswer, .subscriber(let stream, let id)), (.candidate, .subscriber(let stream, let id)):

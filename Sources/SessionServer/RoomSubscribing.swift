@@ -71,14 +71,39 @@ extension Room {
     send(RaptorMessage(.deleted, uri), from: subscriber.connectionID, to: streams[index].publisherID)
   }
 
-  /// A subscriber says what it wants of the media. With media from client to client it has told the
-  /// publisher so in its RTCP; here is nothing to do.
+  /// A subscriber says what it wants of the media.
   mutating func updateSubscriber(_ id: String, of stream: String, _ request: RoomRequest) throws(RoomRefusal)
   {
     guard let index = streamIndex(stream) else { throw .noStream }
     guard let subscriber = streams[index].subscriber(id) else { throw .noSubscriber }
     guard subscriber.connectionID == request.sender.id else { throw .forbidden }
     succeed(request)
+  }
+
+  /// What a client puts among its `capabilities` that sends each subscriber what that one prefers: it is told.
+  /// Other clients would take such an update for one of their own subscriptions.
+  static let preferencesCapability: JSON = "subscriberPreferences"
+  private static let preferences = [
+    "restrictFrameRate", "preferredFrameRate", "preferredWidth", "preferredHeight",
+  ]
+
+  /// With a media router that would choose; from client to client the publisher has to.
+  mutating func relayPreferences(
+    of channel: String, to id: String, of stream: String, _ request: RoomRequest
+  ) {
+    guard let index = streamIndex(stream), let publisher = self.index(of: streams[index].publisherID),
+      members[publisher].followsPreferences, !isBehind(members[publisher].id),
+      streams[index].info.channels.contains(where: { $0.id == channel })
+    else { return }
+    var content: JSON = [:]
+    for key in Self.preferences {
+      guard let value = request.message.content[key] else { continue }
+      let isNumber = value.doubleValue.map { (0...10_000).contains($0) } ?? false
+      if isNumber || value.boolValue != nil { content[key] = value }
+    }
+    guard content.objectValue?.isEmpty == false else { return }
+    let uri = request.message.uri
+    send(RaptorMessage(.update, uri, content: content), from: request.sender.id, to: members[publisher].id)
   }
 
   /// A publisher says that a subscriber's picture goes or comes back for lack of bandwidth (`active`), or may

@@ -38,4 +38,31 @@ struct RoomQualityTests {
     #expect(scene.ask(2, .update, Self.path, ["active": false, "activeReason": "auto"]).count == 1)
     #expect(scene.ask(1, .update, Self.path, ["active": false]).first?.contains("403") == true)
   }
+
+  @Test func whoFollowsPreferencesIsToldOfThem() {
+    var scene = RoomScene()
+    _ = scene.join(1, "a", content: ["capabilities": ["forceMute", "subscriberPreferences"]])
+    _ = scene.join(2, "b")
+    _ = scene.ask(1, .create, "/stream/s", RoomScene.stream)
+    _ = scene.ask(2, .create, "/stream/s/subscriber/x", ["id": "x"])
+    func told(_ content: JSON, path: String = Self.path, by socket: RoomSocket = 2) -> [String] {
+      scene.ask(socket, .update, path, content).filter { !$0.contains(" 200 ") }
+    }
+    #expect(
+      told(["preferredWidth": 160, "preferredHeight": 120, "active": true]) == [
+        #"1: update \#(Self.path) by b {"preferredWidth":160,"preferredHeight":120}"#
+      ])
+    #expect(
+      told(["restrictFrameRate": true]) == [#"1: update \#(Self.path) by b {"restrictFrameRate":true}"#])
+    // Nothing but numbers that can be some, and only of one's own subscription.
+    #expect(told(["preferredFrameRate": -1, "preferredWidth": "x", "restrictFrameRate": .null]) == [])
+    #expect(told(["preferredFrameRate": 1e300, "active": false]) == [])
+    #expect(told(["preferredFrameRate": 5], path: "/stream/s/subscriber/x/channel/video2") == [])
+    #expect(told(["preferredFrameRate": 5], by: 1).first?.contains("403") == true)
+  }
+
+  @Test func othersAreNotToldOfPreferences() {
+    var scene = RoomScene.call()
+    #expect(scene.ask(2, .update, Self.path, ["preferredFrameRate": 5]).count == 1)
+  }
 }

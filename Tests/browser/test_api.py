@@ -8,6 +8,7 @@ HELPERS = """<script>
 const event = (target, name) => new Promise((resolve) => target.once(name, resolve));
 const done = (run) => new Promise((resolve, reject) => run((error, value) => (error ? reject(error) : resolve(value))));
 const code = (run) => done(run).then(() => 'no error', ({code, name}) => [code, name]);
+const streamOf = (session, name) => session.streams.find({name}) || new Promise((resolve) => session.on('streamCreated', ({stream}) => stream.name === name && resolve(stream)));
 const log = [];
 const note = (target, names) => target.on(Object.fromEntries(names.split(' ').map((name) => [name, (e) => log.push(name + (e.reason ? ':' + e.reason : ''))])));
 function media(hertz = 660) {
@@ -355,3 +356,118 @@ async def test_pictures_for_lack_of_bandwidth(room):
     await b.until("log.includes('videoDisableWarningLifted')")
     assert await b.js("log") == ["videoDisableWarning", "videoDisabled:quality", "videoEnabled:quality", "videoDisableWarningLifted"]
     assert await b.js("subscriber.stream.hasVideo")
+
+
+async def test_what_a_subscriber_prefers(room):
+    """A smaller picture, fewer pictures: sent so to who asked, and to nobody else; and all of it again."""
+    for browser in ("chromium", "firefox"):
+        a, b, c = await page_of(room, browser), await page_of(room), await page_of(room)
+        await a.js("connected(credentials).then((session) => done((handler) => session.publish(window.publisher = OT.initPublisher(null, {name: '%s', ...media()}), handler))).then(() => 1)" % browser)
+        for page, options in ((b, "{}"), (c, "{preferredResolution: {width: 160, height: 120}}")):
+            await page.js(f"""(async () => {{
+              window.session = await connected(credentials);
+              const stream = await streamOf(session, '{browser}');
+              window.subscriber = await done((handler) => session.subscribe(stream, null, {options}, handler));
+              window.count = () => done((handler) => subscriber.getStats(handler)).then(({{video}}) => video.framesDecoded);
+            }})()""")
+        await b.until("subscriber.videoWidth() === 320")
+        await c.until("subscriber.videoWidth() === 160 && subscriber.videoHeight() === 120")
+        await b.js("subscriber.setPreferredResolution({width: 80, height: 60}), 1")
+        await b.until("subscriber.videoWidth() === 80")
+        await c.js("subscriber.setPreferredResolution('auto'), 1")
+        await c.until("subscriber.videoWidth() === 320")
+        assert await b.js("subscriber.videoWidth()") == 80
+
+        async def pace(slow, fast):
+            """How many pictures one gets while the other gets 60."""
+            first, other = await slow.js("count()"), await fast.js("count()")
+            await fast.until(f"count().then((now) => now >= {other} + 60)")
+            return await slow.js("count()") - first
+
+        async def sent_at(rate):
+            """Until the publisher's browser has taken it over."""
+            await a.until("[...publisher._peers.values()].map(({pc}) => pc.getSenders().find(({track}) => track.kind === 'video')"
+                          f".getParameters().encodings[0].maxFramerate ?? null).includes({rate})")
+
+        await b.js("subscriber.restrictFrameRate(true), 1")
+        await sent_at(1)
+        await pace(b, c)  # what is on its way arrives
+        assert await pace(b, c) < 20, browser
+        await b.js("(subscriber.restrictFrameRate(false), subscriber.setPreferredFrameRate(6), 1)")
+        await sent_at(6)
+        await pace(b, c)
+        assert await pace(b, c) < 40, browser
+        await b.js("subscriber.setPreferredFrameRate('auto'), 1")
+        await a.until("[...publisher._peers.values()].every(({pc}) => !pc.getSenders().find(({track}) => track.kind === 'video').getParameters().encodings[0].maxFramerate)")
+        before = await b.js("count()")
+        await b.until(f"count().then((now) => now >= {before} + 30)")
+        for page in (a, b, c):
+            await page.close()
+            room.opened.remove(page)
+
+
+async def test_filters_and_media_processors(room):
+    """What stands between a source and what is sent: seen by the other one, kept when the source changes, gone without a trace."""
+    for browser in ("chromium", "firefox"):
+        a, b = await page_of(room, browser), await page_of(room)
+        await a.js("""(async () => {
+          window.plain = (color) => {
+            const canvas = Object.assign(document.createElement('canvas'), {width: 160, height: 120}), paint = canvas.getContext('2d');
+            setInterval(() => { paint.fillStyle = color; paint.fillRect(0, 0, 160, 120); }, 33);
+            return canvas.captureStream(30).getVideoTracks()[0];
+          };
+          window.white = plain('white');
+          window.publisher = OT.initPublisher(null, {name: '%s', videoSource: white, audioSource: tone(440)});
+          const session = await connected(credentials);
+          await done((handler) => session.publish(publisher, handler));
+        })()""" % browser)
+        await b.js("""(async () => {
+          const session = await connected(credentials);
+          const stream = await streamOf(session, '%s');
+          window.subscriber = await done((handler) => session.subscribe(stream, handler));
+          const paint = Object.assign(document.createElement('canvas'), {width: 8, height: 8}).getContext('2d', {willReadFrequently: true});
+          window.color = () => {
+            paint.drawImage(subscriber.element.querySelector('video'), 0, 0, 8, 8);
+            return [...paint.getImageData(4, 4, 1, 1).data].slice(0, 3).map((value) => Math.round(value / 255)).join('');
+          };
+          subscriber.on('audioLevelUpdated', ({audioLevel}) => { window.level = audioLevel; });
+        })()""" % browser)
+        await b.until("color() === '111'")
+        await a.js("publisher.applyVideoFilter({type: 'invert'}).then(() => 1)")
+        await b.until("color() === '000'")
+        assert await a.js("publisher.getVideoFilter()") == {"type": "invert"}
+        assert await a.js("publisher.getVideoSource().track === white")
+        # Another source is filtered, too; the last one is the page's and goes on.
+        await a.js("publisher.setVideoSource(window.green = plain('#0f0')).then(() => 1)")
+        await b.until("color() === '101'")
+        assert await a.js("white.readyState") == "live"
+        refused = await a.js("publisher.applyVideoFilter({type: 'backgroundBlur'}).catch(({code, name}) => [code, name])")
+        assert refused == [1011, "OT_NOT_SUPPORTED"], refused
+        await a.js("publisher.clearVideoFilter().then(() => 1)")
+        await b.until("color() === '010'")
+        assert await a.js("[publisher.getVideoFilter(), publisher._stream.getVideoTracks().length, publisher._stream.getVideoTracks()[0] === green]") == [None, 1, True]
+        # A connector of the page's own, as media processor libraries have them, for both kinds.
+        told = await a.js("""(async () => {
+          window.told = [];
+          const connector = (name, track) => ({
+            async setTrack(given) { told.push(`${name} ${given.kind} ${given.readyState}`); return track(); }, async destroy() { told.push(name + ' ends'); }});
+          publisher.publishVideo(false);
+          await publisher.setVideoMediaProcessorConnector(connector('video', () => plain('#00f')));
+          await publisher.setAudioMediaProcessorConnector(connector('audio', () => tone(0.01)));
+          const muted = publisher._stream.getVideoTracks()[0].enabled;
+          publisher.publishVideo(true);
+          return [muted, ...told];
+        })()""")
+        assert told == [False, "video video live", "audio audio live"], told
+        await b.until("color() === '001' && level < 0.05")
+        await a.js("publisher.setAudioMediaProcessorConnector(null).then(() => publisher.setVideoMediaProcessorConnector(null)).then(() => 1)")
+        await b.until("color() === '010' && level > 0.5")
+        assert (await a.js("told"))[2:] == ["audio ends", "video ends"]
+        await a.js("(publisher.setVideoContentHint('detail'), 1)")
+        assert await a.js("[publisher.getVideoContentHint(), green.contentHint]") == ["detail", "detail"]
+        wrong = await a.js("publisher.setVideoMediaProcessorConnector({async setTrack() {}}).catch(({code}) => code)")
+        assert wrong == 1500
+        await b.until("color() === '010'")
+        for page in (a, b):
+            await page.close()
+            room.opened.remove(page)

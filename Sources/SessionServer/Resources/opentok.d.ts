@@ -199,6 +199,17 @@ declare namespace OT {
     style?: Style;
   }
 
+  /** Stands between a source and what is sent. */
+  interface MediaProcessorConnector {
+    setTrack(track: MediaStreamTrack): Promise<MediaStreamTrack>;
+    destroy?(): Promise<void> | void;
+  }
+
+  /** Of the whole picture. `radius` in pixels, of `blur`. */
+  interface VideoFilter { type: 'blur' | 'grayscale' | 'invert' | 'sepia'; radius?: number }
+
+  type VideoContentHint = '' | 'motion' | 'detail' | 'text';
+
   interface PublisherProperties extends ViewProperties {
     name?: string;
     initials?: string;
@@ -213,6 +224,7 @@ declare namespace OT {
     resolution?: string;
     frameRate?: number;
     videoType?: 'camera' | 'screen' | 'custom';
+    videoContentHint?: VideoContentHint;
     audioBitrate?: number;
     enableStereo?: boolean;
     enableDtx?: boolean;
@@ -228,6 +240,8 @@ declare namespace OT {
     /** 0 to 100 */
     audioVolume?: number;
     testNetwork?: boolean;
+    preferredResolution?: Dimensions | 'auto';
+    preferredFrameRate?: number;
   }
 
   interface AudioStats { packetsLost: number; bytesReceived?: number; packetsReceived?: number; bytesSent?: number; packetsSent?: number }
@@ -262,9 +276,14 @@ declare namespace OT {
     setStyle<Key extends keyof Style>(key: Key, value: Style[Key]): this;
     getStats(handler: Handler<[PublisherStats[]]>): void;
     getRtcStatsReport(): Promise<PublisherReport[]>;
-    /** Refused: OT_NOT_SUPPORTED. */
-    applyVideoFilter(filter: object): Promise<void>;
+    setVideoMediaProcessorConnector(connector: MediaProcessorConnector | null): Promise<void>;
+    setAudioMediaProcessorConnector(connector: MediaProcessorConnector | null): Promise<void>;
+    /** OT_NOT_SUPPORTED for other types. */
+    applyVideoFilter(filter: VideoFilter): Promise<void>;
     clearVideoFilter(): Promise<void>;
+    getVideoFilter(): VideoFilter | null;
+    setVideoContentHint(hint: VideoContentHint): void;
+    getVideoContentHint(): VideoContentHint;
     /** Refused: OT_NOT_SUPPORTED. */
     publishCaptions(value: boolean): Promise<void>;
     destroy(): this;
@@ -284,8 +303,9 @@ declare namespace OT {
     setAudioVolume(volume: number): this;
     getAudioVolume(): number;
     isAudioBlocked(): boolean;
-    setPreferredResolution(resolution: Dimensions): void;
-    setPreferredFrameRate(frameRate: number): void;
+    /** These three: of publishers on this library. */
+    setPreferredResolution(resolution: Dimensions | 'auto' | null): void;
+    setPreferredFrameRate(frameRate: number | 'auto' | null): void;
     restrictFrameRate(value: boolean): void;
     videoWidth(): number | undefined;
     videoHeight(): number | undefined;

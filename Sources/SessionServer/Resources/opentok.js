@@ -783,6 +783,8 @@ const muteContent = (active) => ({ reason: 'mute', channels: ['audio'], active, 
 
 /** How often in a row a publisher tries to repair a connection before it gives up. */
 const ICE_RESTARTS = 4;
+/** Pictures a second for a subscriber whose frame rate is restricted. */
+const RESTRICTED_FRAME_RATE = 1;
 /** When after an ICE restart the path must be a new one, in milliseconds, and how often it is tried again. */
 const NEW_PATH = 2000;
 const NEW_PATH_TRIES = 3;
@@ -950,9 +952,37 @@ class SendingPeer extends Peer {
     if (this.pc.connectionState === 'disconnected' || this.pc.connectionState === 'failed') this.restart();
   }
 
-  replaceTrack(track) {
+  /**
+   * What the subscriber prefers, for now and for tracks that come; 0 is no preference. The browser scales.
+   * @param {object} wishes any of preferredWidth, preferredHeight, preferredFrameRate, restrictFrameRate
+   */
+  prefer(wishes) {
+    this.wishes = { ...this.wishes, ...wishes };
+    return this._step(() => this._scale());
+  }
+
+  async _scale() {
+    const { wishes } = this;
+    const sender = this.pc.getSenders().find(({ track }) => track && track.kind === 'video');
+    if (!wishes || !sender) return;
+    const parameters = sender.getParameters();
+    const [encoding] = parameters.encodings || [];
+    if (!encoding) return;
+    const { width, height } = sender.track.getSettings();
+    const scales = [[width, wishes.preferredWidth], [height, wishes.preferredHeight]]
+      .map(([is, wanted]) => (is && wanted ? is / wanted : 1));
+    encoding.scaleResolutionDownBy = Math.max(1, Math.min(...scales));
+    const rate = wishes.restrictFrameRate ? RESTRICTED_FRAME_RATE : wishes.preferredFrameRate;
+    if (rate) encoding.maxFramerate = rate;
+    else delete encoding.maxFramerate;
+    await sender.setParameters(parameters);
+  }
+
+  async replaceTrack(track) {
     const sender = this.pc.getSenders().find((each) => each.track && each.track.kind === track.kind);
-    return sender ? sender.replaceTrack(track) : Promise.resolve();
+    if (!sender) return;
+    await sender.replaceTrack(track);
+    if (track.kind === 'video') await this._step(() => this._scale());
   }
 }
 
@@ -1359,6 +1389,53 @@ function devices() {
     1500, 'Cameras and microphones need a page from https or localhost.', 'OT_USER_MEDIA_ACCESS_DENIED');
 }
 
+// ---- video-filter
+
+/** CSS filters by the type of a video filter. */
+const VIDEO_FILTERS = {
+  blur: ({ radius }) => `blur(${Math.min(100, Math.max(1, Number(radius) || 8))}px)`,
+  grayscale: () => 'grayscale(1)',
+  invert: () => 'invert(1)',
+  sepia: () => 'sepia(1)',
+};
+
+/** A media processor that draws the whole picture once more, through a filter. */
+class VideoFilter {
+  /** @param {object} filter `{type: 'blur'|'grayscale'|'invert'|'sepia', radius?}` */
+  constructor(filter) {
+    this.filter = VIDEO_FILTERS[filter.type](filter);
+  }
+
+  async setTrack(track) {
+    this._end();
+    const video = Object.assign(document.createElement('video'), {
+      muted: true, playsInline: true, srcObject: new MediaStream([track]) });
+    await video.play();
+    const canvas = document.createElement('canvas');
+    const context = canvas.getContext('2d');
+    const rate = Math.round(track.getSettings().frameRate) || 30;
+    const draw = () => {
+      if (canvas.width !== video.videoWidth || canvas.height !== video.videoHeight) {
+        Object.assign(canvas, { width: video.videoWidth, height: video.videoHeight });
+      }
+      context.filter = this.filter;
+      context.drawImage(video, 0, 0);
+    };
+    draw();
+    // A timer goes on where the page is not seen, other than animation frames.
+    const timer = setInterval(draw, 1000 / rate);
+    this._end = () => {
+      clearInterval(timer);
+      video.srcObject = null;
+    };
+    return canvas.captureStream(rate).getVideoTracks()[0];
+  }
+
+  async destroy() { this._end(); }
+
+  _end() {}
+}
+
 // ---- publisher
 
 const PUBLISH_TIMEOUT = 15000;
@@ -1372,6 +1449,9 @@ class Publisher extends EventEmitter {
     this.session = undefined;
     this.stream = undefined;
     this._peers = new Map();
+    this._raw = {}; // tracks whose place a media processor's have taken, by kind
+    this._processors = {};
+    this._changes = Promise.resolve(); // of tracks: one after the other
     this._destroyed = false;
     const { videoSource } = this.properties;
     this._videoType = this.properties.videoType
@@ -1412,7 +1492,7 @@ class Publisher extends EventEmitter {
 
   /** Switches to the next camera; resolves with `{deviceId}`. */
   async cycleVideo() {
-    const track = this._track('video');
+    const track = this._source('video');
     if (!track || this._videoType !== 'camera') {
       throw otError(1500, 'There is no camera to switch.', 'OT_NO_VALID_VIDEO_SOURCE');
     }
@@ -1434,11 +1514,11 @@ class Publisher extends EventEmitter {
   }
 
   getAudioSource() {
-    return this._track('audio');
+    return this._source('audio');
   }
 
   getVideoSource() {
-    const track = this._track('video');
+    const track = this._source('video');
     return { type: this._videoType, deviceId: track ? track.getSettings().deviceId : null, track };
   }
 
@@ -1472,12 +1552,47 @@ class Publisher extends EventEmitter {
     return reports.filter(({ status }) => status === 'fulfilled').map(({ value }) => value); // some have just left
   }
 
-  applyVideoFilter() {
-    return Promise.reject(otError(1011, 'Video filters are not supported.', 'OT_NOT_SUPPORTED'));
+  /**
+   * Has a media processor stand between the camera and what is sent and shown; null: none any more.
+   * @param {object|null} connector `setTrack(track)` resolves with the track to send; `destroy()`
+   */
+  setVideoMediaProcessorConnector(connector) {
+    this._filter = null;
+    return this._process('video', connector);
   }
 
-  clearVideoFilter() {
-    return Promise.resolve();
+  /** The same of the sound. */
+  setAudioMediaProcessorConnector(connector) {
+    return this._process('audio', connector);
+  }
+
+  /** Filters the whole picture: `{type: 'blur'|'grayscale'|'invert'|'sepia', radius?}`. */
+  async applyVideoFilter(filter) {
+    const { type } = filter || {};
+    if (!Object.hasOwn(VIDEO_FILTERS, type)) {
+      const known = Object.keys(VIDEO_FILTERS).join(', ');
+      throw otError(1011, `There is no video filter '${type}' here, but ${known}.`, 'OT_NOT_SUPPORTED');
+    }
+    await this._process('video', new VideoFilter(filter));
+    this._filter = { ...filter };
+  }
+
+  async clearVideoFilter() {
+    if (this._filter) await this.setVideoMediaProcessorConnector(null);
+  }
+
+  getVideoFilter() { return this._filter ? { ...this._filter } : null; }
+
+  /** What the picture is like, for the encoder: '', 'motion', 'detail', 'text'. */
+  setVideoContentHint(hint) {
+    const track = this._track('video');
+    if (!track) throw otError(1500, 'The publisher has no video.', 'OT_NO_VALID_VIDEO_SOURCE');
+    track.contentHint = hint;
+  }
+
+  getVideoContentHint() {
+    const track = this._track('video');
+    return (track && track.contentHint) || '';
   }
 
   publishCaptions() {
@@ -1490,6 +1605,9 @@ class Publisher extends EventEmitter {
     this._destroyed = true;
     if (this.session) this.session.unpublish(this);
     this._media.then((stream) => this._stop(stream), () => {});
+    for (const connector of Object.values(this._processors)) {
+      if (connector && connector.destroy) connector.destroy();
+    }
     if (this._meter) this._meter.stop();
     this._view.remove();
     this._emit('destroyed', { reason: 'clientDisconnected' });
@@ -1599,6 +1717,13 @@ class Publisher extends EventEmitter {
     return this._peers.get(peerKey(message));
   }
 
+  /** What a subscriber says that it prefers. */
+  _preferred(subscriberId, wishes) {
+    for (const peer of this._peers.values()) {
+      if (peer.subscriberId === subscriberId) peer.prefer(wishes);
+    }
+  }
+
   /** Closes the connections to a subscriber that is gone, by subscriber or by connection id. */
   _subscriberGone(matches) {
     for (const [key, peer] of this._peers) {
@@ -1627,6 +1752,8 @@ class Publisher extends EventEmitter {
       stream.getTracks().forEach((track) => this._watch(track));
       this.accessAllowed = true;
       this._emit('accessAllowed');
+      const { videoContentHint } = this.properties;
+      if (videoContentHint && this._track('video')) this.setVideoContentHint(videoContentHint);
       if (this.properties.publishAudio === false) this.publishAudio(false);
       this._enable('video', this.properties.publishVideo);
       const video = stream.getVideoTracks().length > 0;
@@ -1650,9 +1777,11 @@ class Publisher extends EventEmitter {
   /** A track may end by itself: a device unplugged, screen sharing ended in the browser's own bar. */
   _watch(track) {
     track.addEventListener('ended', () => {
-      if (this._destroyed || !this._stream.getTracks().includes(track)) return;
+      const tracks = [...this._stream.getTracks(), ...Object.values(this._raw)];
+      if (this._destroyed || !tracks.includes(track)) return;
       this._emit('mediaStopped', { track });
-      if (this._stream.getTracks().some((each) => each.readyState === 'live')) return;
+      const sources = ['audio', 'video'].map((kind) => this._source(kind));
+      if (sources.some((each) => each && each.readyState === 'live')) return;
       if (this.session) this.session._unpublish(this, 'mediaStopped');
     });
   }
@@ -1660,8 +1789,8 @@ class Publisher extends EventEmitter {
   /** Ends what was opened here; tracks that the page gave stay the page's. */
   _stop(stream) {
     const { audioSource, videoSource } = this.properties;
-    for (const track of stream.getTracks()) {
-      if (track !== audioSource && track !== videoSource) track.stop();
+    for (const track of [...stream.getTracks(), ...Object.values(this._raw)]) {
+      if (track && track !== audioSource && track !== videoSource) track.stop();
     }
   }
 
@@ -1674,23 +1803,65 @@ class Publisher extends EventEmitter {
     if (track) track.enabled = enabled;
   }
 
-  async _replace(kind, properties) {
+  /** The track that was opened or given, whatever is made of it before it is sent. */
+  _source(kind) {
+    return this._raw[kind] || this._track(kind);
+  }
+
+  /** @param {() => Promise} change of a track that has to be there */
+  _change(kind, change) {
+    const changed = this._changes.then(() => this._media).then(() => {
+      if (this._track(kind)) return change();
+      throw otError(1500, `The publisher has no ${kind}.`, 'OT_NO_VALID_SOURCE');
+    });
+    this._changes = changed.catch(() => {});
+    return changed;
+  }
+
+  _replace(kind, properties) {
+    return this._change(kind, async () => {
+      let media;
+      try {
+        media = await openMedia(properties);
+      } catch (error) {
+        throw mediaError(error);
+      }
+      const [track] = media.getTracks();
+      const old = this._source(kind);
+      await this._send(kind, track, this._processors[kind]);
+      if (![this.properties.audioSource, this.properties.videoSource].includes(old)) old.stop();
+      this._watch(track);
+      this.properties[`${kind}Source`] = properties[`${kind}Source`];
+    });
+  }
+
+  _process(kind, connector) {
+    return this._change(kind, async () => {
+      const before = this._processors[kind];
+      await this._send(kind, this._source(kind), connector);
+      this._processors[kind] = connector || undefined;
+      if (before && before !== connector && before.destroy) await before.destroy();
+    });
+  }
+
+  /** Sends and shows a source's track, or what a media processor makes of it, in place of the last. */
+  async _send(kind, source, connector) {
+    const track = connector ? await connector.setTrack(source) : source;
+    if (!isTrack(track)) throw otError(1500, 'The media processor gave no track.', 'OT_MEDIA_PROCESSOR_ERROR');
     const old = this._track(kind);
-    if (!old) throw otError(1500, `The publisher has no ${kind}.`, 'OT_NO_VALID_SOURCE');
-    let media;
-    try {
-      media = await openMedia(properties);
-    } catch (error) {
-      throw mediaError(error);
-    }
-    const [track] = media.getTracks();
     track.enabled = old.enabled;
+    source.enabled = track === source ? track.enabled : true;
     await Promise.all([...this._peers.values()].map((peer) => peer.replaceTrack(track)));
+    if (this._raw[kind] && old !== track) old.stop(); // a media processor's
     this._stream.removeTrack(old);
-    this._stop(new MediaStream([old]));
     this._stream.addTrack(track);
-    this._watch(track);
-    this.properties[`${kind}Source`] = properties[`${kind}Source`];
+    if (track === source) delete this._raw[kind];
+    else this._raw[kind] = source;
+    if (kind === 'audio' && this._meter) {
+      this._meter.stop();
+      this._meter = undefined;
+      this._handlerAdded();
+    }
   }
 
   async _updateChannel(type, attributes) {
@@ -1732,6 +1903,9 @@ class Subscriber extends EventEmitter {
     this.properties = { subscribeToAudio: true, subscribeToVideo: true, ...properties };
     this._subscriberId = uuid();
     this._media = new MediaStream();
+    const { preferredResolution, preferredFrameRate } = this.properties;
+    if (preferredResolution) this.setPreferredResolution(preferredResolution);
+    if (preferredFrameRate) this.setPreferredFrameRate(preferredFrameRate);
     this._qualityAllowsVideo = true;
     this._destroyed = false;
     this._view = new View('subscriber', target, { name: stream.name, ...this.properties }, {
@@ -1777,20 +1951,22 @@ class Subscriber extends EventEmitter {
   getAudioVolume() { return Math.round(this._view.video.volume * 100); }
   isAudioBlocked() { return this._view.blocked; }
 
-  /** Asks for a size; publishers that can choose follow it. */
+  /** Asks for a smaller picture; null or 'auto' for what there is. Publishers on this library follow it. */
   setPreferredResolution(resolution) {
-    this._updateChannel('video', {
-      preferredWidth: (resolution && resolution.width) || 0,
-      preferredHeight: (resolution && resolution.height) || 0 });
+    const size = resolution && resolution !== 'auto' ? resolution : {};
+    this._prefer({ preferredWidth: Number(size.width) || 0, preferredHeight: Number(size.height) || 0 });
   }
 
+  /** Asks for fewer pictures a second; null or 'auto' for what there is. */
   setPreferredFrameRate(frameRate) {
-    this._updateChannel('video', { preferredFrameRate: Number(frameRate) || 0 });
+    this._prefer({ preferredFrameRate: Number(frameRate) || 0 });
   }
 
+  /** Asks for one picture a second, or for all again. */
   restrictFrameRate(value) {
-    this._updateChannel('video', { restrictFrameRate: Boolean(value) });
+    this._prefer({ restrictFrameRate: Boolean(value) });
   }
+
 
   videoWidth() { return this._view.dimensions.width || undefined; }
   videoHeight() { return this._view.dimensions.height || undefined; }
@@ -1856,11 +2032,7 @@ class Subscriber extends EventEmitter {
     const { properties } = this;
     if (type === 'audio') return { id, type, active: properties.subscribeToAudio };
     if (type !== 'video') return { id, type, active: false };
-    const { preferredResolution: size, preferredFrameRate } = properties;
-    return {
-      id, type, active: properties.subscribeToVideo, restrictFrameRate: false,
-      ...(size && size.width && { preferredWidth: size.width, preferredHeight: size.height }),
-      ...(preferredFrameRate && { preferredFrameRate }) };
+    return { id, type, active: properties.subscribeToVideo, restrictFrameRate: false, ...this._wishes };
   }
 
   /** The publisher offers: at the beginning, or again to repair the connection. */
@@ -1924,6 +2096,12 @@ class Subscriber extends EventEmitter {
 
   // -- its own
 
+  /** Told once there is a publisher's end to follow it. */
+  _prefer(wishes) {
+    this._wishes = { ...this._wishes, ...wishes };
+    if (this._connected) this._updateChannel('video', wishes);
+  }
+
   _path() {
     return `stream/${this.stream.id}/subscriber/${this._subscriberId}`;
   }
@@ -1934,6 +2112,7 @@ class Subscriber extends EventEmitter {
     this._handlerAdded();
     this._connected = true;
     this._emit('connected');
+    if (this._wishes) this._updateChannel('video', this._wishes);
   }
 
   _stateChanged(state) {
@@ -2096,7 +2275,7 @@ class Session extends EventEmitter {
     try {
       const state = await this._request('create', `connection/${this._connectionId}`, {
         userAgent: navigator.userAgent, clientVersion: `js-${VERSION}`,
-        capabilities: ['forceMute', 'renegotiation'],
+        capabilities: ['forceMute', 'renegotiation', 'subscriberPreferences'],
         ...(suppressed && { connectionEventsSuppressed: true }),
       }, { headers: { 'X-TB-TOKEN-AUTH': token } });
       return state || {};
@@ -2562,6 +2741,8 @@ const MESSAGES = {
     if (channel && channel.type === 'video' && typeof content.active === 'boolean') {
       subscriber._qualityChanged(content.active);
     }
+    const publisher = session._publisherOf(path);
+    if (publisher) publisher._preferred(path.subscriber, content);
   },
 
   'stream/subscriber/channel updated': () => {},
@@ -2682,7 +2863,11 @@ Object.assign(OT, {
     return { videoEncoders: names(window.RTCRtpSender), videoDecoders: names(window.RTCRtpReceiver) };
   },
 
-  hasMediaProcessorSupport() { return false; },
+  /** Whether media processors can get at single pictures: of the libraries for them most need that. */
+  hasMediaProcessorSupport() {
+    return Boolean(window.MediaStreamTrackProcessor && window.MediaStreamTrackGenerator);
+  },
+
   hasEndToEndEncryptionSupport() { return false; },
 
   reportIssue(handler) {

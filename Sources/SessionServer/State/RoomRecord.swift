@@ -53,6 +53,7 @@ extension RoomMember {
     var json = info.json
     json["socketId"] = resumptionID.map(JSON.string)
     json["connectionEventsSuppressed"] = .bool(suppressesConnectionEvents)
+    json["followsPreferences"] = .bool(followsPreferences)
     json["layoutClasses"] = .array(layoutClasses.map(JSON.string))
     json["hidden"] = .bool(isHidden)
     return json
@@ -63,6 +64,7 @@ extension RoomMember {
     self.init(
       info, socket: nil, resumptionID: json["socketId"]?.stringValue,
       suppressesConnectionEvents: json["connectionEventsSuppressed"]?.boolValue ?? false,
+      followsPreferences: json["followsPreferences"]?.boolValue ?? false,
       layoutClasses: (json["layoutClasses"]?.arrayValue ?? []).compactMap(\.stringValue),
       isHidden: json["hidden"]?.boolValue ?? false, limits: limits, at: now)
   }
