@@ -222,8 +222,15 @@ package actor ScenarioRun {
     members[index].isJoining = true
     Task { [stage, inbox] in
       do {
-        let participant = try await stage.participant(definition, link) { event in
-          inbox.yield(.event(index, event, MonotonicClock.now()))
+        let participant: Participant
+        do {
+          participant = try await stage.participant(definition, link) { event in
+            inbox.yield(.event(index, event, MonotonicClock.now()))
+          }
+        } catch let failure as ConnectFailure {
+          // From here on a participant tells by itself.
+          inbox.yield(.event(index, .connectFailed(failure), MonotonicClock.now()))
+          throw failure
         }
         inbox.yield(.made(index, participant))
         Task {
@@ -243,7 +250,7 @@ package actor ScenarioRun {
   }
 
   private func startIfAllAreThere() {
-    guard start == nil, !members.contains(where: { $0.isJoining }) else { return }
+    guard start == nil, !isStopping, !members.contains(where: { $0.isJoining }) else { return }
     let now = MonotonicClock.now()
     start = now
     timeline.start(at: now)

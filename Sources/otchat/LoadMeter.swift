@@ -70,7 +70,7 @@ final class LoadMeter: Sendable {
         if state.members.values.count(where: { $0.joined != nil }) == total { state.holdsFrom = seconds + 1 }
       case .event(.session(.firstVideoFrame)):
         member.firstPicture = member.firstPicture ?? seconds - member.began
-      case .event(.error), .event(.session(.error)): member.errors += 1
+      case .event(.connectFailed), .event(.error), .event(.session(.error)): member.errors += 1
       case .event(.stats(let statistics)):
         // The last ones, on leaving, are not of all.
         if seconds >= state.holdsFrom, seconds < end {

@@ -36,8 +36,14 @@ def test_load(binary, home, decode, decoding):
 
 
 def test_load_that_cannot_join(binary, home):
-    status, _, errors = run(binary, "load", "--server", "http://127.0.0.1:1", "--subscribers", "2", "--hold", "1")
+    status, _, errors = run(
+        binary, "load", "--server", "http://127.0.0.1:1", "--subscribers", "2", "--hold", "1", "--events", "events.jsonl",
+        "--json", "load.json")
     assert status == 69 and "could not join" in errors
+    told = [json.loads(line) for line in open("events.jsonl")]
+    assert told and all((e["event"], e["stage"]) == ("error", "credentials") for e in told), told
+    assert told[0]["participant"] == "publisher 1" and told[0]["code"] == 1006, told
+    assert json.loads((home / "load.json").read_text())["errors"] == len(told)
     assert run(binary, "load", "--publishers", "0", "--subscribers", "0")[0] == 64
 
 

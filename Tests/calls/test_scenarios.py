@@ -74,6 +74,15 @@ def test_media_that_cannot_be_connected_tells_how_long_each_stage_took(binary, h
     assert re.search(r"failed \(DTLS\): .* \[signalling [\d.]+ m?s, ICE [\d.]+ m?s, DTLS [\d.]+ s\]", told["message"]), told
 
 
+def test_who_cannot_enter_the_session_is_told_as_an_event(binary, home):
+    status, output, errors = run(binary, "smoke", "--server", "http://127.0.0.1:1", "--events", "events.jsonl")
+    assert status == 69 and "it could not join: nothing answers at 127.0.0.1 port 1" in errors, errors
+    told = [e for e in map(json.loads, open("events.jsonl")) if e["event"] == "error"]
+    assert told and {e["participant"] for e in told} <= {"Alice", "Bob"}, told
+    assert (told[0]["code"], told[0]["name"], told[0]["stage"]) == (1006, "OT_CONNECT_FAILED", "credentials"), told
+    assert "are there" not in output
+
+
 def test_a_network_is_as_bad_as_it_says(binary, home):
     path = write(home, duration=30, seed=3, participants=[
         {"name": "A", "audio-source": "tone:440", "network": {"up": {"loss": 20, "delay": 50}}},
