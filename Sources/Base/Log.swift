@@ -12,6 +12,7 @@ package enum Log {
   private struct State {
     var level = Level.warning
     var descriptor: Int32? = 2
+    var isStructured = false
     var loss: Int32?
     /// Nobody reads just now, and is not waited for again.
     var isStuck = false
@@ -27,27 +28,32 @@ package enum Log {
   /// Why a line is not where it should be: the first errno since `configure`.
   package static var loss: Int32? { state.withLock { $0.loss } }
 
-  /// - Parameter descriptor: where lines go; nil throws them away.
-  package static func configure(level: Level, descriptor: Int32?) {
-    state.withLock { $0 = State(level: level, descriptor: descriptor) }
+  /// - Parameters:
+  ///   - descriptor: where lines go; nil throws them away.
+  ///   - isStructured: each line is a JSON object: `time`, `level`, `module`, `message`.
+  package static func configure(level: Level, descriptor: Int32?, isStructured: Bool = false) {
+    state.withLock { $0 = State(level: level, descriptor: descriptor, isStructured: isStructured) }
   }
 
   package static func write(_ level: Level, _ module: String, _ message: @autoclosure () -> String) {
     let descriptor = state.withLock { level <= $0.level ? $0.descriptor : nil }
     guard let descriptor else { return }
-    write("\(level) \(module): \(message())", to: descriptor)
+    write(level, module, message(), to: descriptor)
   }
 
   /// What was asked for by a flag of its own, whatever the level is.
   package static func dump(_ module: String, _ text: String) {
     guard let descriptor = state.withLock({ $0.descriptor }) else { return }
-    write("\(module): \(text)", to: descriptor)
+    write(nil, module, text, to: descriptor)
   }
 
-  private static func write(_ text: String, to descriptor: Int32) {
+  private static func write(_ level: Level?, _ module: String, _ message: String, to descriptor: Int32) {
     let microseconds = WallClock.microseconds()
-    let fraction = String(microseconds % 1_000_000 + 1_000_000).dropFirst()
-    let line = "\(microseconds / 1_000_000).\(fraction) \(text)\n"
+    let time = "\(microseconds / 1_000_000).\(String(microseconds % 1_000_000 + 1_000_000).dropFirst())"
+    let line =
+      state.withLock(\.isStructured)
+      ? "{\"time\":\(time),\"level\":\"\(level ?? .info)\",\"module\":\"\(module)\",\"message\":\(quoted(message))}\n"
+      : "\(time) \(level.map { "\($0) " } ?? "")\(module): \(message)\n"
     let patience = state.withLock { $0.isStuck ? .zero : Self.patience }
     let number = DescriptorOutput.write(line, to: descriptor, patience: patience)
     state.withLock { state in
@@ -55,6 +61,21 @@ package enum Log {
       state.isStuck = number == ETIMEDOUT
       if state.loss == nil { state.loss = number }
     }
+  }
+
+  /// As a JSON string (RFC 8259, 7).
+  private static func quoted(_ text: String) -> String {
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": quoted += "\\\(scalar)"
+      case _ where scalar.value < 0x20:
+        let digits = String(scalar.value, radix: 16)
+        quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
+    return quoted + "\""
   }
 
   package static func error(_ module: String, _ message: @autoclosure () -> String) {

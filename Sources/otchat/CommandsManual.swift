@@ -72,7 +72,10 @@ extension Commands {
   static let files = Program.Section(
     "Files",
     [
-      ("./otchat.json, $XDG_CONFIG_HOME/otchat/config.json", "defaults for the flags of connect"),
+      (
+        "./otchat.json, $XDG_CONFIG_HOME/otchat/config.json",
+        "defaults for the flags of connect (of serve only a file that --config names)"
+      ),
       ("$XDG_STATE_HOME/otchat", "API key and secret of serve, mode 0600"),
     ])
 }

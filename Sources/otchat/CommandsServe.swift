@@ -17,65 +17,73 @@ extension Commands {
     flags: serverFlags + accessFlags + logging,
     examples: [
       Example("otchat serve", "on this machine only"),
+      Example("otchat serve --config /etc/otchat/serve.json", "with flags and secrets from a file"),
       Example("otchat serve --host 0.0.0.0 --tls --open", "for everybody in the local network"),
     ])
 
   private static let serverFlags: [Flag] = [
     Flag(
-      "host", .text("ADDRESS"), default: .value("127.0.0.1"), configurable: false, group: Group.server,
+      "config", .file("FILE"), configurable: false, group: Group.server,
+      "defaults for these flags: JSON with their names as keys"),
+    Flag(
+      "host", .text("ADDRESS"), default: .value("127.0.0.1"), group: Group.server,
       "the address to listen on"),
     Flag(
-      "port", .integer("N", 0...65_535), default: .value("8080"), configurable: false, group: Group.server,
+      "port", .integer("N", 0...65_535), default: .value("8080"), group: Group.server,
       "the port to listen on; 0 takes a free one"),
     Flag(
-      "public-url", .text("URL"), default: .described("the address it listens on"), configurable: false,
-      group: Group.server, "the server's URL as clients reach it, behind a proxy"),
+      "public-url", .text("URL"), default: .described("the address it listens on"), group: Group.server,
+      "the server's URL as clients reach it, behind a proxy"),
     Flag(
-      "tls", configurable: false, group: Group.server, "TLS with a self-signed certificate, made on first use"
+      "tls", group: Group.server, "TLS with a self-signed certificate, made on first use"
     ),
     Flag(
-      "tls-cert", .file("FILE"), configurable: false, group: Group.server, "TLS with this certificate (PEM)"),
-    Flag("tls-key", .file("FILE"), configurable: false, group: Group.server, "the certificate's key (PEM)"),
+      "tls-cert", .file("FILE"), group: Group.server, "TLS with this certificate (PEM)"),
+    Flag("tls-key", .file("FILE"), group: Group.server, "the certificate's key (PEM)"),
     Flag(
-      "turn-url", .text("URL"), configurable: false, group: Group.server,
+      "turn-url", .text("URL"), group: Group.server,
       "the TURN server that clients are told"),
     Flag(
-      "turn-secret", .text("SECRET"), configurable: false, secret: true, group: Group.server,
+      "turn-secret", .text("SECRET"), secret: true, group: Group.server,
       "the secret shared with the TURN server"),
     Flag(
-      "archive-dir", .directory("DIR"), configurable: false, group: Group.server,
+      "archive-dir", .directory("DIR"), group: Group.server,
       "where archives are kept"),
     Flag(
       "archive-max-duration", .integer("SECONDS", 60...86_400), default: .value("14400"),
-      configurable: false, group: Group.server, "end an archive after so long"),
+      group: Group.server, "end an archive after so long"),
     Flag(
-      "connections-per-address", .integer("N", 1...10_000), default: .value("400"), configurable: false,
-      group: Group.server, "take so many connections of one remote address; loopback has no such limit"),
+      "connections-per-address", .integer("N", 1...10_000), default: .value("400"), group: Group.server,
+      "take so many connections of one remote address; loopback has no such limit"),
     Flag(
-      "session-callback", .text("URL"), environment: "OTCHAT_SESSION_CALLBACK", configurable: false,
-      secret: true, group: Group.server, "POST there which connections and streams come and go"),
+      "session-callback", .text("URL"), environment: "OTCHAT_SESSION_CALLBACK", secret: true,
+      group: Group.server, "POST there which connections and streams come and go"),
     Flag(
-      "archive-callback", .text("URL"), environment: "OTCHAT_ARCHIVE_CALLBACK", configurable: false,
-      secret: true, group: Group.server, "POST there what becomes of archives"),
+      "archive-callback", .text("URL"), environment: "OTCHAT_ARCHIVE_CALLBACK", secret: true,
+      group: Group.server, "POST there what becomes of archives"),
     Flag(
-      "events", .file("FILE"), configurable: false, group: Group.server,
+      "events", .file("FILE"), group: Group.server,
       "write events as JSON Lines; - is standard output"),
+    Flag(
+      "log-format",
+      .choice("FORMAT", [Choice("text", "a line each"), Choice("json", "a JSON object a line")]),
+      default: .value("text"), group: Group.server, "how diagnostics are written"),
     Flag("daemon", configurable: false, group: Group.server, "go on in the background once it listens"),
-    Flag("pid-file", .file("FILE"), configurable: false, group: Group.server, "write the process id there"),
+    Flag("pid-file", .file("FILE"), group: Group.server, "write the process id there"),
   ]
 
   private static let accessFlags: [Flag] = [
     Flag(
       "api-key", .text("KEY"), default: .described("made once and kept"), environment: "OTCHAT_API_KEY",
-      configurable: false, group: Group.access, "the project's API key"),
+      group: Group.access, "the project's API key"),
     Flag(
       "api-secret", .text("SECRET"), default: .described("made once and kept"),
-      environment: "OTCHAT_API_SECRET", configurable: false, secret: true, group: Group.access,
+      environment: "OTCHAT_API_SECRET", secret: true, group: Group.access,
       "the secret that signs tokens; a process list shows flags, not the environment"),
     Flag(
-      "access-key", .text("KEY"), configurable: false, secret: true, group: Group.access,
+      "access-key", .text("KEY"), secret: true, group: Group.access,
       "asked of /session and the archive routes when the host is not loopback"),
-    Flag("open", configurable: false, group: Group.access, "ask for no access key"),
+    Flag("open", group: Group.access, "ask for no access key"),
   ]
 
   static let tokenCreate = Command(

@@ -4,7 +4,7 @@ import Glibc
 import OpenTokProtocol
 import Scenario
 
-/// The configuration of `connect`: JSON with the flags' names as keys (`Config.example.json`).
+/// The configuration of `connect` and of `serve`: JSON with the flags' names as keys (`Config.example.json`).
 enum ConfigurationFile {
   /// The one that is named, else `./otchat.json`, else `$XDG_CONFIG_HOME/otchat/config.json`; nil if none is there.
   static func find(named path: String?, environment: [String: String]) -> String? {
@@ -15,7 +15,12 @@ enum ConfigurationFile {
   }
 
   static func merge(into arguments: inout Arguments, environment: [String: String]) throws {
-    guard let path = find(named: arguments.text("config"), environment: environment) else { return }
+    if let path = find(named: arguments.text("config"), environment: environment) {
+      try merge(path, into: &arguments)
+    }
+  }
+
+  static func merge(_ path: String, into arguments: inout Arguments) throws {
     guard let data = FileManager.default.contents(atPath: path) else {
       let reason =
         FileManager.default.fileExists(atPath: path)

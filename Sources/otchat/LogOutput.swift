@@ -10,7 +10,7 @@ struct LogOutput {
   /// The file, if there is one.
   private static let file = Lock<String?>(nil)
 
-  init(_ arguments: Arguments) throws {
+  init(_ arguments: Arguments, isStructured: Bool = false) throws {
     switch arguments.count("verbose") {
     case _ where arguments.boolean("quiet"): level = .error
     case 0: level = .warning
@@ -27,7 +27,7 @@ struct LogOutput {
       }
     }
     isFile = path != nil
-    Log.configure(level: level, descriptor: descriptor)
+    Log.configure(level: level, descriptor: descriptor, isStructured: isStructured)
     Self.file.withLock { $0 = path }
     // The file has the runs of a long time. And a full disk is told before anything depends on it.
     if isFile { Log.dump("otchat", "version \(Commands.version), process \(getpid())") }

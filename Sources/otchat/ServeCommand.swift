@@ -13,10 +13,15 @@ import Terminal
 struct ServeCommand {
   private let arguments: Arguments
 
-  init(_ arguments: Arguments) { self.arguments = arguments }
+  init(_ arguments: Arguments) throws {
+    var arguments = arguments
+    // Only the one that is named: what lies about is connect's.
+    if let path = arguments.text("config") { try ConfigurationFile.merge(path, into: &arguments) }
+    self.arguments = arguments
+  }
 
   func run() async throws {
-    let log = try LogOutput(arguments)
+    let log = try LogOutput(arguments, isStructured: arguments.text("log-format") == "json")
     if arguments.boolean("daemon") {
       guard arguments.text("events") != "-" else {
         throw Failure(.usage, "--daemon has no standard output for --events -", hint: "name a file")

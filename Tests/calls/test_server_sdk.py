@@ -1,5 +1,7 @@
 """OpenTok's Python server SDK, unchanged, against `otchat serve`."""
+import json
 import pathlib
+import subprocess
 import time
 import urllib.request
 
@@ -173,3 +175,22 @@ def test_strangers_are_refused(app):
             lambda: stranger.stop_archive("6f0b5d5e-0000-4000-8000-000000000000")):
         with pytest.raises(OpenTokException):
             call()
+
+
+def test_a_server_from_a_file(binary, home):
+    """`serve --config`: flags and secrets from a file, beneath those of the command line; diagnostics as JSON."""
+    path = home / "serve.json"
+    path.write_text(json.dumps({"api-key": KEY, "api-secret": SECRET, "port": 1, "archive-dir": str(home / "films"), "log-format": "json"}))
+    with Server(binary, "--config", str(path), "-v", port=0) as server:  # the port of the command line goes before
+        session = Client(KEY, SECRET, api_url=server.url).create_session()
+        assert session.session_id and json.loads(urllib.request.urlopen(server.url + "/session", timeout=LIMIT).read())["apiKey"] == KEY
+        entries = server.wait_until(lambda: [json.loads(line) for line in list(server.errors) if "/session" in line], "a request in the log")
+        assert entries[0].keys() == {"time", "level", "module", "message"}
+        assert (entries[0]["level"], entries[0]["module"]) == ("info", "web") and abs(entries[0]["time"] - time.time()) < 3600
+        assert SECRET not in "\n".join(server.errors)
+    for text, word in (('{"prot": 1}', "did you mean"), ("{", "is not JSON"), ("[]", "holds no JSON object")):
+        path.write_text(text)
+        done = subprocess.run([binary, "serve", "--config", str(path)], capture_output=True, text=True, timeout=LIMIT)
+        assert done.returncode in (64, 78) and word in done.stderr, done
+    missing = subprocess.run([binary, "serve", "--config", str(home / "no.json")], capture_output=True, text=True, timeout=LIMIT)
+    assert missing.returncode == 66, missing
