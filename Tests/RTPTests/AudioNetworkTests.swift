@@ -80,6 +80,28 @@ import Testing
     #expect(call.b.statistics(at: call.now).inbound[0].packetsReceived > 1_490)
   }
 
+  /// A second of sound waits in front of a link that has become slow for two seconds; then it is as fast as before.
+  @Test(arguments: 1...3) func whatWaitedInAQueueIsCaughtUpWithOnceItIsGone(seed: UInt64) {
+    var conditions = SimulatedLink.Conditions()
+    conditions.delay = .milliseconds(30)
+    conditions.rate = 2_500_000
+    conditions.queue = .milliseconds(1_000)
+    let call = SimulatedCall(conditions, seed: seed)
+    call.listener = SimulatedListener()
+    call.run(for: .seconds(10))
+    call.aToB.conditions.rate = 150_000
+    call.run(for: .seconds(2))
+    call.aToB.conditions.rate = 2_500_000
+    call.run(for: .seconds(9))
+    /// Seconds from the microphone to the ear, over a second of the call.
+    func lags(second: Int) -> [Double] {
+      call.heard.filter { Int(($0.at - call.start).seconds) == second }.map { ($0.at - $0.captured).seconds }
+    }
+    #expect(lags(second: 12).max() ?? 0 > 0.9)
+    #expect(lags(second: 16).max() ?? 1 < 0.8)
+    #expect(lags(second: 20).max() ?? 1 < 0.35)
+  }
+
   /// A browser without copies, with the encoder's FEC.
   @Test func inBandFECRecoversSingleLosses() {
     var options = SimulatedCall.Options()

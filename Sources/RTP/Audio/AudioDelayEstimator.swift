@@ -15,10 +15,17 @@ struct AudioDelayEstimator {
   /// The fastest frame is looked for within two of these; longer would fall behind drifting clocks.
   private static let window = Duration.seconds(5)
   private static let updateInterval = Duration.milliseconds(100)
+  /// A conversation bears so much (ITU-T G.114). What is above comes from a queue, not from jitter, and is had only as
+  /// long as there was need of it within the current and the previous one of these windows.
+  private static let bearable = 0.25
+  private static let need = Duration.seconds(2)
 
   private var histogram = DelayHistogram(resolution: 0.0025, maximum: maximum, memory: 300)
   /// Least (arrival − timestamp) of the current and of the previous window, in seconds.
   private var minimum = (current: Double.infinity, previous: Double.infinity)
+  /// The latest frames of the current and of the previous window, in seconds.
+  private var latest = (current: 0.0, previous: 0.0)
+  private var latestStart = Instant.zero
   private var start = Instant.zero
   private var windowStart = Instant.zero
   private var lastUpdate = Instant.zero
@@ -38,6 +45,7 @@ struct AudioDelayEstimator {
       firstTimestamp = timestamp
       start = arrival
       windowStart = arrival
+      latestStart = arrival
     }
     let offset = arrival.seconds - Double(timestamp &- first) / 48_000
     if arrival - windowStart > Self.window {
@@ -47,9 +55,15 @@ struct AudioDelayEstimator {
     minimum.current = min(minimum.current, offset)
     let lateness = offset - min(minimum.current, minimum.previous)
     histogram.add(lateness)
+    if arrival - latestStart > Self.need {
+      latest = (lateness, latest.current)
+      latestStart = arrival
+    }
+    latest.current = max(latest.current, lateness)
     guard lateness > optimum || arrival - lastUpdate >= Self.updateInterval else { return }
     lastUpdate = arrival
-    optimum = histogram.optimum(worth: Self.worthOfCompleteness)
+    let needed = max(Self.bearable, latest.current, latest.previous)
+    optimum = min(histogram.optimum(worth: Self.worthOfCompleteness), needed)
     let caution = Self.initialTarget * (1 - (arrival - start).seconds / Self.initialPhase)
     target = min(max(optimum + Self.margin, caution), Self.maximum)
   }
