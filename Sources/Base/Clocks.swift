@@ -18,6 +18,15 @@ package enum WallClock {
     return Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1000
   }
 
+  /// `14:05`, local time.
+  package static func timeOfDay() -> String {
+    var seconds = time_t(microseconds() / 1_000_000)
+    var local = tm()
+    localtime_r(&seconds, &local)
+    let digits = { (number: Int32) in String(100 + number % 100).dropFirst() }
+    return "\(digits(local.tm_hour)):\(digits(local.tm_min))"
+  }
+
   /// Seconds since the Unix epoch.
   package static func seconds() -> Double { Double(microseconds()) / 1e6 }
 }

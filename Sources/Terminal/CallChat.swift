@@ -10,7 +10,8 @@ extension CallState {
     let limit = max(1, isRead ? area.rows / 2 : area.rows / 3)
     var lines: [(text: String, isOwn: Bool)] = []
     for line in visibleChat.suffix(limit) {
-      let parts = PrintableText.wrapped("\(line.from): \(line.text)", to: area.columns - 2, limit: 4)
+      let clock = line.clock.isEmpty ? "" : line.clock + " "
+      let parts = PrintableText.wrapped("\(clock)\(line.from): \(line.text)", to: area.columns - 2, limit: 4)
       lines += parts.map { ($0, line.isOwn) }
     }
     if let chatOffset, chatOffset > 0 { lines.append(("↓ \(chatOffset) newer", true)) }

@@ -30,6 +30,7 @@ package struct CallState: Equatable, Sendable {
     let from: String
     let text: String
     let isOwn: Bool
+    let clock: String
     let time: Instant
   }
 

@@ -22,7 +22,8 @@ package enum CallEvent: Equatable, Sendable {
   /// Whether the session ends for all when we leave.
   case hosting(Bool)
   case statistics(CallStatistics)
-  case chat(from: String, text: String, isOwn: Bool)
+  /// - Parameter clock: the time of day, as it is shown; empty: not at all.
+  case chat(from: String, text: String, isOwn: Bool, clock: String = "")
   /// One line that is shown for a few seconds.
   case notice(String)
   case archiving(Bool)
@@ -60,8 +61,8 @@ extension CallState {
     case .shareURL(let url): shareURL = url
     case .hosting(let on): isHosting = on
     case .statistics(let statistics): take(statistics)
-    case .chat(let from, let text, let isOwn):
-      chat.append(ChatLine(from: from, text: text, isOwn: isOwn, time: self.now))
+    case .chat(let from, let text, let isOwn, let clock):
+      chat.append(ChatLine(from: from, text: text, isOwn: isOwn, clock: clock, time: self.now))
       chat.removeFirst(max(0, chat.count - Self.chatLimit))
       // What is being read stays in its place.
       chatOffset = chatOffset.map { min($0 + 1, chat.count - 1) }

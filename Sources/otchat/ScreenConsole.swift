@@ -122,7 +122,10 @@ final class ScreenConsole: CallConsole {
     case .archiveStarted: display.send(.archiving(true))
     case .archiveStopped: display.send(.archiving(false))
     case .signal(let signal) where signal.type == Participant.chatType:
-      display.send(.chat(from: text.author(signal), text: signal.data ?? "", isOwn: signal.isFromSelf))
+      display.send(
+        .chat(
+          from: text.author(signal), text: signal.data ?? "", isOwn: signal.isFromSelf,
+          clock: WallClock.timeOfDay()))
     default: break
     }
   }

@@ -159,6 +159,12 @@ struct CallViewTests {
     #expect(!text.contains("statistics"))
   }
 
+  @Test func aChatLineHasItsTime() {
+    let state = state(
+      .subscriberAdded(bob), .chat(from: "Bob", text: "hello there", isOwn: false, clock: "09:05"))
+    #expect(state.view(columns: 40, rows: 6).text.contains(" 09:05 Bob: hello there"))
+  }
+
   @Test func theFilterIsNamed() {
     var state = state(.subscriberAdded(bob))
     _ = state.update(.key(.character("f")), at: .zero)

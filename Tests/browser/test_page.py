@@ -1,5 +1,5 @@
 """test.html as a person uses it: buttons, keys, words."""
-import asyncio, json, urllib.request
+import asyncio, json, re, urllib.request
 
 from servers import LIBRARY, LIMIT, PAGE
 
@@ -23,7 +23,9 @@ async def test_page_buttons_and_keys(room):
     await page.js("document.querySelector('#chat form').requestSubmit()")
     await page.until("(await report()).signals.some(({data, fromSelf}) => data === 'm' && fromSelf)")
     assert (await page.js("report()"))["muted"] is False
-    assert await page.js("document.querySelector('#log .said').textContent") == "Youm"
+    said = await page.js("document.querySelector('#log .said').textContent")
+    assert re.fullmatch(r"You \d\d?:\d\d(\s[AP]M)?m", said), said
+    assert await page.js("Math.abs(Date.now() - new Date(document.querySelector('#log .said time').dateTime)) < 600000")
     await page.js("document.getElementById('leave').click()")
     await page.until("document.getElementById('state').textContent === 'Not connected' && !document.getElementById('join').hidden")
 

@@ -129,6 +129,7 @@ def test_keys_mute_and_help_and_chat(terminal, connect):
     assert "hällo bob" in other.event("signal", type="chat", fromSelf=False)["data"]
     at = len(one.output)
     other.command_line("say \x1b]0;gotcha\x07 hi")
+    one.wait_for(rb"\d\d:\d\d bob: ", start=at)
     one.wait_for(rb" hi", start=at)
     assert b"\x1b]0;gotcha" not in one.output
     one.press("q")
