@@ -66,6 +66,9 @@ package actor SessionServer {
   package static func start(
     _ configuration: Configuration, report: @escaping @Sendable (SessionServerEvent) -> Void = { _ in }
   ) async throws(SessionServerError) -> SessionServer {
+    // The first sleep of a process takes descriptors for its timer, for good; where there are none the runtime
+    // ends the process. Strangers may have taken all by the time when the server first sleeps.
+    try? await Task.sleep(for: .milliseconds(10))
     let server = try SessionServer(configuration, report: report)
     try await server.open()
     return server

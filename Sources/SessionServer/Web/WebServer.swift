@@ -100,6 +100,7 @@ package final class WebServer {
   private var lackedDescriptors: Instant?
   /// A lack that goes on is told once.
   private static let lackSilence = Duration.seconds(60)
+  private static let lackPause: UInt32 = 2000  // microseconds
   /// Connections of one host above its limit that are taken to be refused.
   private static let answeredAboveHostLimit = 8
 
@@ -232,6 +233,8 @@ package final class WebServer {
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
     if case .connection(let descriptor, _) = listening.accept() { Glibc.close(descriptor) }
     spareDescriptor = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+    // Another thread was faster: until there is one again connections can only be left waiting.
+    if spareDescriptor < 0 { usleep(Self.lackPause) }
   }
 
   func connectionOpened(_ wsi: OpaquePointer) {
