@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 SWIFT_FLAGS ?=
 release := .build/release/otchat
 
-.PHONY: run build test test-unit test-calls test-devices lint format bench bench-network bench-connectivity fuzz sanitize install
+.PHONY: run build test test-unit test-calls test-devices test-devices-if-possible lint format bench bench-network bench-connectivity fuzz sanitize install
 .PHONY: clean setup bench-load bench-server smoke deb examples
 
 run: build
@@ -19,7 +19,7 @@ examples: setup
 setup:
 	scripts/setup build
 
-test: setup-test test-unit build test-calls
+test: setup-test test-unit build test-calls test-devices-if-possible
 
 setup-test:
 	scripts/setup build test
@@ -44,6 +44,10 @@ format:
 test-devices: build
 	scripts/setup build devices
 	Tests/devices/run $(ARGS)
+
+# The same where that can be; where not, it says why.
+test-devices-if-possible: build
+	Tests/devices/run --if-possible
 
 bench: setup-test build
 	swift build -c release --product bench --static-swift-stdlib

@@ -25,6 +25,16 @@ package enum Cameras {
     }
   }
 
+  /// Whether there is none, not even one that is refused.
+  static var areAbsent: Bool {
+    do throws(SourceError) {
+      _ = try openFirst()
+      return false
+    } catch {
+      return error.isAbsence
+    }
+  }
+
   /// - Parameter name: a number, a path, or a part of a camera's name, in any case; nil: the first there is.
   static func open(_ name: String?) throws(SourceError) -> V4L2Handle {
     guard let name else { return try openFirst() }

@@ -37,6 +37,12 @@ extension VideoSourceSpecification {
 }
 
 extension VideoSourceSpecification {
+  /// Whether what was made stands in for a camera, of which there is none: one may be plugged in yet. Cameras that
+  /// others have, or that may not be opened, are theirs.
+  package func isStandIn(_ source: any VideoSource) -> Bool {
+    isCamera && !(source is CameraSource) && Cameras.areAbsent
+  }
+
   /// Opens the camera that it means; nil if it means none, or if there still is none that can be had.
   package func makeCamera(size: VideoSize, frameRate: Int) -> sending (any VideoSource)? {
     switch self {

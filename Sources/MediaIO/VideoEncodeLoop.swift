@@ -148,6 +148,7 @@ struct VideoEncodeLoop {
     case .failed(let error):
       source.stop()
       drop(source, error.message)
+    case .notice(let text): pipeline.event(.notice(name: source.name, message: text))
     }
   }
 

@@ -14,6 +14,8 @@ package final class VideoPublishPipeline: Sendable {
     case sourceEnded(name: String)
     /// The source or the encoder failed; black is sent until another source is set.
     case failed(name: String, message: String)
+    /// What becomes of a source that goes on, for people.
+    case notice(name: String, message: String)
   }
 
   /// Names as in W3C webrtc-stats.

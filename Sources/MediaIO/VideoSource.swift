@@ -30,6 +30,8 @@ package enum VideoSourceOutput {
   /// There will be no more pictures.
   case ended
   case failed(SourceError)
+  /// For people: `the window is hidden`. Pictures go on, or stay as they are.
+  case notice(String)
 }
 
 /// Takes pictures to show. Called on a decoder's or capture thread at the time the picture is due; it must

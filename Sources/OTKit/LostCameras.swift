@@ -2,6 +2,11 @@
 struct LostCameras: Equatable {
   private(set) var indices: [Int] = []
 
+  init() {}
+
+  /// There is no camera yet, and something stands in for it.
+  init(waitingFor index: Int) { indices = [index] }
+
   /// A source has failed. Cameras are waited for; those in whose place this one stood are wanted more.
   mutating func failed(_ index: Int, isCamera: Bool) {
     indices.removeAll { $0 == index }

@@ -124,7 +124,7 @@ public final class Publisher: Sendable {
     guard !videoSources.isEmpty else { throw .invalidParameter("there is no video source") }
     guard capture == nil else { throw .invalidParameter("a capturer is published, and no video source") }
     let index = state.withLock { ($0.videoIndex + 1) % videoSources.count }
-    try await session?.setVideoSource(videoSources[index], of: self)
+    try await session?.setVideoSource(index, of: self)
     state.withLock { $0.videoIndex = index }
     return videoSourceTexts[index]
   }
@@ -154,7 +154,7 @@ public final class Publisher: Sendable {
         try await session?.setCapturer(new, of: self)
       } else {
         let index = state.withLock { $0.videoIndex }
-        try await session?.setVideoSource(videoSources[index], of: self)
+        try await session?.setVideoSource(index, of: self)
       }
     }
     state.withLock { $0.capture = new }

@@ -1,7 +1,7 @@
 import Base
 import MediaIO
 
-/// Cameras that are unplugged in a call, and plugged in again.
+/// Cameras that are unplugged in a call, and plugged in again, or for the first time.
 extension Session {
   /// Between attempts to open cameras that have gone.
   static let cameraInterval: Duration = .seconds(2)
@@ -17,7 +17,7 @@ extension Session {
     lost.failed(failed, isCamera: sources.indices.contains(failed) && sources[failed].isCamera)
     for offset in 1..<max(1, sources.count) {
       let index = (failed + offset) % sources.count
-      if (try? setVideoSource(sources[index], of: publisher)) != nil {
+      if (try? setVideoSource(index, of: publisher)) != nil {
         uses(index, streamID, &lost)
         break
       }
@@ -30,11 +30,13 @@ extension Session {
     guard let publisher = publications[streamID]?.publisher else { return }
     lost.used(index)
     publisher.state.withLock { $0.videoIndex = index }
-    emit(.publisherVideoSourceChanged(streamID: streamID, source: publisher.videoSourceTexts[index]))
+    // What could have been something else is a camera.
+    let text = publisher.videoSources[index] == .automatic ? "camera" : publisher.videoSourceTexts[index]
+    emit(.publisherVideoSourceChanged(streamID: streamID, source: text))
   }
 
   /// Looks for them as long as nothing else is chosen.
-  private func wait(for lost: LostCameras, _ streamID: String) {
+  func wait(for lost: LostCameras, _ streamID: String) {
     publications[streamID]?.waitingForCamera?.cancel()
     publications[streamID]?.lostCameras = lost
     guard !lost.indices.isEmpty, let publisher = publications[streamID]?.publisher else { return }

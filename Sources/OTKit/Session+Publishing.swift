@@ -54,7 +54,9 @@ extension Session {
     do throws(OpenTokError) {
       try await publisher.capture?.initialise()
       let format = try publisher.videoFormat()
-      publications[streamID] = try await makePublication(publisher, streamID, format)
+      let publication = try await makePublication(publisher, streamID, format)
+      publications[streamID] = publication
+      wait(for: publication.lostCameras, streamID)
       let channels = channels(of: publisher, format)
       let payload = try await request(step: .publishing) {
         $0.createStream(id: streamID, name: publisher.configuration.name, channels: channels)
@@ -119,6 +121,7 @@ extension Session {
     guard state == .connected else { throw .notConnected }
     let timeline = MediaTimeline()
     var pipeline: VideoPublishPipeline?
+    var lostCameras = LostCameras()
     if publisher.hasVideo {
       let video = NetworkMailbox<EncodedVideoFrame>(capacity: 30, overflow: .dropNewest) { [weak peers] in
         peers?.send($0)
@@ -131,6 +134,7 @@ extension Session {
           source = try (sources.indices.contains(index) ? sources[index] : nil)?.makeSource(
             size: publisher.size, frameRate: configuration.frameRate, stream: Self.stripNumber(streamID),
             timeline: timeline, notice: { [output] in output.yield(.warning($0)) })
+          if let source, sources[index].isStandIn(source) { lostCameras = LostCameras(waitingFor: index) }
         }
         if let source {
           pipeline = VideoPublishPipeline(
@@ -143,6 +147,7 @@ extension Session {
             case .failed(let name, let message):
               output.yield(.warning("\(name): \(message)"))
               inbox.yield(.videoSourceFailed(streamID: streamID))
+            case .notice(let name, let message): output.yield(.warning("\(name): \(message)"))
             }
           } output: { [weak media] frame in
             if !video.put(frame) { media?.pipeline?.requestKeyFrame(encoding: frame.encoding) }
@@ -177,7 +182,8 @@ extension Session {
     pipeline?.setWatched(false)
     media.pipeline = pipeline
     let publication = Publication(
-      publisher: publisher, peers: peers, pipeline: pipeline, hasSpeaker: hasSpeaker)
+      publisher: publisher, peers: peers, pipeline: pipeline, hasSpeaker: hasSpeaker, lostCameras: lostCameras
+    )
     applySwitches(publication)
     do throws(ThreadError) {
       try pipeline?.start()
@@ -281,17 +287,21 @@ extension Session {
     publication.pipeline?.setSource(CapturerSource(capture))
   }
 
-  func setVideoSource(
-    _ specification: VideoSourceSpecification, of publisher: Publisher
-  ) throws(OpenTokError) {
+  /// - Parameter index: of the publisher's video sources.
+  func setVideoSource(_ index: Int, of publisher: Publisher) throws(OpenTokError) {
     guard let streamID = publisher.streamID, let publication = publications[streamID] else { return }
     publication.waitingForCamera?.cancel()
     publications[streamID]?.lostCameras = LostCameras()
+    let specification = publisher.videoSources[index]
     do throws(SourceError) {
       let source = try specification.makeSource(
         size: publisher.size, frameRate: publisher.configuration.frameRate,
         stream: Self.stripNumber(streamID), notice: { [output] in output.yield(.warning($0)) })
-      if let source { publication.pipeline?.setSource(source) }
+      guard let source else { return }
+      let isStandIn = specification.isStandIn(source)
+      publication.pipeline?.setSource(source)
+      publisher.state.withLock { $0.videoIndex = index }
+      if isStandIn { wait(for: LostCameras(waitingFor: index), streamID) }
     } catch {
       throw OpenTokError(error)
     }

@@ -78,7 +78,7 @@ extension Commands {
     Flag(
       "video-bitrate", .integer("KBPS", 30...20_000), default: .described("adaptive"),
       group: Group.publishing,
-      "kbit/s of video, at most"),
+      "kbit/s of video, at most; by itself up to 1500, with --screen 2488 at 1280x720"),
     Flag(
       "audio-bitrate", .integer("KBPS", 6...510), default: .value("40"), group: Group.publishing,
       "kbit/s of audio"),

@@ -71,6 +71,13 @@ struct ConnectOptions {
         processesMicrophone: !arguments.boolean("no-aec")))
   }
 
+  /// Bits per second, at most, where nothing is asked for. A full page of text that has scrolled takes 2.7 bits a point
+  /// until it is sharp, which is to be within a second.
+  static func usualVideoBitrate(isScreen: Bool, _ size: PixelSize) -> Int {
+    let usual = Publisher.Configuration().maximumVideoBitrate
+    return isScreen ? min(max(usual, size.width * size.height * 27 / 10), 6_000_000) : usual
+  }
+
   private static func publisher(
     _ arguments: Arguments, environment: [String: String], name: String?
   ) throws -> Publisher? {
@@ -87,7 +94,7 @@ struct ConnectOptions {
         audioSource: arguments.text("audio-source") ?? "auto", width: size.width, height: size.height,
         frameRate: arguments.integer("frame-rate") ?? (isScreen ? 15 : 30),
         maximumVideoBitrate: arguments.integer("video-bitrate").map { $0 * 1000 }
-          ?? Publisher.Configuration().maximumVideoBitrate,
+          ?? usualVideoBitrate(isScreen: isScreen, size),
         videoType: isScreen ? .screen : .camera,
         publishAudio: arguments.boolean("mic") && !arguments.boolean("push-to-talk"),
         publishVideo: arguments.boolean("camera")))

@@ -31,7 +31,7 @@ private func fixture(_ name: String) throws -> String {
       last = now
       switch output {
       case .frame(let frame): frames.append(frame)
-      case .notYet: continue
+      case .notYet, .notice: continue
       case .ended, .failed: return (frames, isHeldUp)
       }
     }

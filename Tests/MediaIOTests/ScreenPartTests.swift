@@ -1,6 +1,7 @@
 import Base
 import CXCB
 import Codecs
+import Glibc
 import TestSupport
 import Testing
 
@@ -83,6 +84,85 @@ import Testing
     #expect(throws: SourceError.noDevice(.screen, name: identifier, choices: ["screen", "Other"])) {
       _ = try open("\(server.display)/\(identifier)", 120, 90)
     }
+  }
+
+  @Test(.enabled(if: XServer.isInstalled)) func aWindowThatIsHiddenIsTold() async throws {
+    let server = try XServer()
+    defer { server.leave() }
+    let client = try XClient(server)
+    // As a window manager has it: a frame around the window.
+    let frame = client.window("", x: 0, y: 0, width: 140, height: 110, color: Self.white)
+    let window = client.window(
+      "Notes", x: 10, y: 10, width: 120, height: 90, color: Self.red, parent: frame)
+    let source = try open("\(server.display)/0x\(String(window, radix: 16))", 120, 90)
+    try await sees(Self.red, at: (60, 45), source, "the window")
+    func notice(_ what: String) async throws -> String? {
+      var text: String?
+      try await eventually(what) {
+        if case .notice(let notice) = source.next(until: MonotonicClock.now() + .milliseconds(20)) {
+          text = notice
+        }
+        return text != nil
+      }
+      return text
+    }
+    let hidden = "it is hidden: the others see its last picture until it is shown again"
+    client.unmap(window)
+    #expect(try await notice("a notice") == hidden)
+    client.map(window)
+    #expect(try await notice("another notice") == "it is shown again")
+    client.paint(window, Self.green)
+    try await sees(Self.green, at: (60, 45), source, "the window again")
+
+    // The window itself is not touched, and nothing is told of it.
+    client.unmap(frame)
+    #expect(try await notice("a notice of the frame") == hidden)
+    client.map(frame)
+    #expect(try await notice("another of the frame") == "it is shown again")
+    client.paint(window, Self.blue)
+    try await sees(Self.blue, at: (60, 45), source, "the window in its frame")
+  }
+
+  @Test(.enabled(if: XServer.isInstalled)) func aWindowStaysTheOneThatWasChosen() async throws {
+    let server = try XServer()
+    defer { server.leave() }
+    let client = try XClient(server)
+    let window = client.window("Notes", x: 0, y: 0, width: 120, height: 90, color: Self.red)
+    let source = try open("\(server.display)/notes", 120, 90)
+    try await sees(Self.red, at: (60, 45), source, "the window")
+    source.stop()
+    // Above it, and of the same title, while it has another one now.
+    client.rename(window, "Notes, changed")
+    let other = client.window("Notes", x: 20, y: 20, width: 120, height: 90, color: Self.blue)
+    client.paint(window, Self.green)
+    try source.start(at: MonotonicClock.now())
+    try await sees(Self.green, at: (60, 45), source, "the same window")
+    // It is sought anew only when it is gone.
+    source.stop()
+    client.destroy(window)
+    try source.start(at: MonotonicClock.now())
+    try await sees(Self.blue, at: (60, 45), source, "the other window")
+    source.stop()
+    client.destroy(other)
+    #expect(throws: SourceError.noDevice(.screen, name: "notes", choices: ["screen"])) {
+      try source.start(at: MonotonicClock.now())
+    }
+  }
+
+  /// The signal would end a program that has done nothing about it.
+  @Test(.enabled(if: XServer.isInstalled)) func aServerThatDiesLeavesNoSignal() throws {
+    let server = try XServer()
+    let client = try #require(XConnection(server.display))
+    // Blocked here, what comes stays to be seen, whatever other tests do to the signal.
+    var (pipe, before, pending) = (sigset_t(), sigset_t(), sigset_t())
+    sigemptyset(&pipe)
+    sigaddset(&pipe, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &pipe, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    server.die()
+    #expect(client.ask(OTCHAT_X_CORE, 43) == nil && client.hasFailed)
+    sigpending(&pending)
+    #expect(sigismember(&pending, SIGPIPE) == 0)
   }
 
   @Test(.enabled(if: XServer.isInstalled)) func aMonitorIsTaken() async throws {

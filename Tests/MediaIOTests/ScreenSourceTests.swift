@@ -21,7 +21,7 @@ import Testing
     let server = try XServer()
     defer { server.leave() }
     let size = VideoSize(width: 640, height: 480)
-    let source = try ScreenSource(server.display, size: size, frameRate: 30)
+    var source: ScreenSource! = try ScreenSource(server.display, size: size, frameRate: 30)
     try source.start(at: MonotonicClock.now())
     try server.fill("#2040c0")
     var last: VideoFrame?
@@ -52,6 +52,7 @@ import Testing
     #expect(still <= 15 + 1 + 3)
     #expect(Screens.list().contains { $0.selection == server.display })
     source.stop()
+    source = nil
     server.leave()
     try await eventually("the server's end") { !server.isRunning }
   }

@@ -59,6 +59,12 @@ final class XServer {
   func stop() { kill(process.processIdentifier, SIGSTOP) }
   func goOn() { kill(process.processIdentifier, SIGCONT) }
 
+  /// It ends at once, and is waited for.
+  func die() {
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
   /// It ends when the last client has gone.
   func leave() { keeper = nil }
 }
@@ -72,21 +78,34 @@ final class XClient {
   /// Returns when the server has done all that it was told.
   func finish() { _ = connection.ask(OTCHAT_X_CORE, 43) }
 
-  func window(_ title: String, x: Int, y: Int, width: Int, height: Int, color: UInt32) -> UInt32 {
+  /// - Parameter parent: nil: the root window.
+  func window(
+    _ title: String, x: Int, y: Int, width: Int, height: Int, color: UInt32, parent: UInt32? = nil
+  ) -> UInt32 {
     let window = connection.newIdentifier()
     let backgroundPixel: UInt32 = 1 << 1
     connection.tell(
       OTCHAT_X_CORE, 1,
       [
-        window, connection.root.window, Self.pair(x, y), Self.pair(width, height), Self.pair(0, 1), 0,
+        window, parent ?? connection.root.window, Self.pair(x, y), Self.pair(width, height), Self.pair(0, 1),
+        0,
         backgroundPixel, color,
       ])
+    rename(window, title)
+    map(window)
+    return window
+  }
+
+  func rename(_ window: UInt32, _ title: String) {
     let (wmName, string): (UInt32, UInt32) = (39, 31)
     connection.tell(
       OTCHAT_X_CORE, 18, [window, wmName, string, 8, UInt32(title.utf8.count)] + Self.words(title))
+    finish()
+  }
+
+  func map(_ window: UInt32) {
     connection.tell(OTCHAT_X_CORE, 8, [window])
     finish()
-    return window
   }
 
   func paint(_ window: UInt32, _ color: UInt32) {

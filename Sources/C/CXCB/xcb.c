@@ -1,6 +1,8 @@
 #include "CXCB.h"
 #include <dlfcn.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -68,20 +70,64 @@ const char *otchat_x_load(void) {
   return NULL;
 }
 
-xcb_connection_t *otchat_x_open(const char *display, int *screen) { return xcb.connect(display, screen); }
-void otchat_x_close(xcb_connection_t *connection) { xcb.disconnect(connection); }
+// libxcb writes to a socket whose server may have died, and the signal that then comes would end the process; what it
+// does to the process is not a library's to say. It is for the thread that writes: blocked meanwhile, it is taken back.
+typedef struct {
+  sigset_t pipe, before;
+  bool was_pending;
+} quiet_t;
+
+static quiet_t begin_quietly(void) {
+  quiet_t quiet;
+  sigset_t pending;
+  sigemptyset(&quiet.pipe);
+  sigaddset(&quiet.pipe, SIGPIPE);
+  quiet.was_pending = sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1;
+  pthread_sigmask(SIG_BLOCK, &quiet.pipe, &quiet.before);
+  return quiet;
+}
+
+static void end_quietly(const quiet_t *quiet) {
+  const struct timespec at_once = {0, 0};
+  if (!quiet->was_pending) sigtimedwait(&quiet->pipe, NULL, &at_once);
+  pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
+}
+
+xcb_connection_t *otchat_x_open(const char *display, int *screen) {
+  quiet_t quiet = begin_quietly();
+  xcb_connection_t *connection = xcb.connect(display, screen);
+  end_quietly(&quiet);
+  return connection;
+}
+
+void otchat_x_close(xcb_connection_t *connection) {
+  quiet_t quiet = begin_quietly();
+  xcb.disconnect(connection);
+  end_quietly(&quiet);
+}
+
 bool otchat_x_failed(xcb_connection_t *connection) { return xcb.connection_has_error(connection) != 0; }
 const void *otchat_x_setup(xcb_connection_t *connection) { return xcb.get_setup(connection); }
-uint32_t otchat_x_new_identifier(xcb_connection_t *connection) { return xcb.generate_id(connection); }
+
+uint32_t otchat_x_new_identifier(xcb_connection_t *connection) {
+  quiet_t quiet = begin_quietly();
+  uint32_t identifier = xcb.generate_id(connection);
+  end_quietly(&quiet);
+  return identifier;
+}
 
 void otchat_x_ask_for_extensions(xcb_connection_t *connection) {
+  quiet_t quiet = begin_quietly();
   for (size_t index = 0; index < sizeof extensions / sizeof *extensions; index++) {
     if (extensions[index].name) xcb.prefetch_extension_data(connection, &extensions[index]);
   }
+  end_quietly(&quiet);
 }
 
 int otchat_x_first_event(xcb_connection_t *connection, otchat_x_extension extension) {
+  quiet_t quiet = begin_quietly();
   const xcb_query_extension_reply_t *data = xcb.get_extension_data(connection, &extensions[extension]);
+  end_quietly(&quiet);
   return data && data->present ? data->first_event : -1;
 }
 
@@ -98,7 +144,10 @@ uint32_t otchat_x_request(
     .count = 2, .extension = extension == OTCHAT_X_CORE ? NULL : &extensions[extension], .opcode = opcode,
     .is_void = !is_answered,
   };
-  return xcb.send_request(connection, is_answered ? XCB_REQUEST_CHECKED : 0, parts + 2, &request);
+  quiet_t quiet = begin_quietly();
+  uint32_t number = xcb.send_request(connection, is_answered ? XCB_REQUEST_CHECKED : 0, parts + 2, &request);
+  end_quietly(&quiet);
+  return number;
 }
 
 static int64_t now(void) {
@@ -109,23 +158,25 @@ static int64_t now(void) {
 
 void *otchat_x_answer(xcb_connection_t *connection, uint32_t request, int milliseconds, bool *is_late) {
   const int64_t end = now() + milliseconds;
-  *is_late = false;
+  quiet_t quiet = begin_quietly();
   xcb.flush(connection);
   void *answer = NULL, *error = NULL;
-  while (!xcb.poll_for_reply(connection, request, &answer, &error)) {
+  *is_late = false;
+  while (!*is_late && !xcb.poll_for_reply(connection, request, &answer, &error)) {
     const int64_t left = end - now();
-    if (left <= 0) {
-      *is_late = true;
-      return NULL;
-    }
     struct pollfd one = {xcb.get_file_descriptor(connection), POLLIN, 0};
-    poll(&one, 1, (int)left);
+    if (left > 0) poll(&one, 1, (int)left);
+    *is_late = left <= 0;
   }
+  end_quietly(&quiet);
   free(error);
   return answer;
 }
 
 void *otchat_x_event(xcb_connection_t *connection) {
+  quiet_t quiet = begin_quietly();
   xcb.flush(connection);
-  return xcb.poll_for_event(connection);
+  void *event = xcb.poll_for_event(connection);
+  end_quietly(&quiet);
+  return event;
 }

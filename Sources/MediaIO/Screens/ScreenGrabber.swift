@@ -3,7 +3,7 @@ import CXCB
 /// Takes pictures of a screen, a monitor or a window with the mouse pointer, and knows when there is something new.
 /// Confined to one thread.
 ///
-/// A window is taken as it is, whatever lies over it (Composite); hidden, it keeps its last picture.
+/// A window is taken as it is, whatever lies over it (Composite); hidden, it keeps its last picture (`isHidden`).
 final class ScreenGrabber {
   /// What is taken.
   private enum Subject {
@@ -25,9 +25,11 @@ final class ScreenGrabber {
   private var isGone = false
   private var isUnplugged = false
   private var looks = 0
+  /// Nobody sees the window, and its picture stays as it was: minimised, say, or on another desktop.
+  private(set) var isHidden = false
 
   private static let structureNotify: UInt32 = 1 << 17
-  private static let (destroyed, mapped, configured) = (17, 19, 22)
+  private static let (destroyed, unmapped, mapped, configured) = (17, 18, 19, 22)
 
   init(_ selection: ScreenSelection) throws(SourceError) {
     if let reason = XConnection.libraryFault { throw .libraryMissing(reason: reason) }
@@ -137,6 +139,12 @@ final class ScreenGrabber {
     self.place = place
   }
 
+  /// Whether there will be no more pictures.
+  var isOver: Bool {
+    takeEvents()
+    return isGone || isUnplugged || connection.hasFailed
+  }
+
   /// Whether there is something new since the last `grab`.
   func looksAgain() -> Bool {
     takeEvents()
@@ -152,25 +160,43 @@ final class ScreenGrabber {
       case damaged: isChanged = true
       case Self.destroyed:
         if case .window(let window, _) = subject, event.word(8) == window { isGone = true }
+      case Self.unmapped: lookWhetherHidden()
       case Self.mapped, Self.configured: isMoved = true
       default: break
       }
     }
     if isMoved {
       if case .window = subject { namePixmap() } else { clip() }
+      lookWhetherHidden()
       isChanged = true
     }
     if damage == nil { isChanged = true }
-    lookAtMonitor()
+    looks += 1
+    if looks % 15 == 0 { lookAtWhatIsNotTold() }
   }
 
-  /// The server does not tell of monitors that move and leave the screen as large as it was: about once a second.
-  private func lookAtMonitor() {
-    looks += 1
-    guard case .monitor = subject, looks % 15 == 0 else { return }
-    let before = place
-    clip()
-    if place != before { isChanged = true }
+  /// The server does not tell of monitors that move and leave the screen as large as it was, nor of a window manager's
+  /// frames that are hidden with what is in them: about once a second.
+  private func lookAtWhatIsNotTold() {
+    switch subject {
+    case .screen: break
+    case .monitor:
+      let before = place
+      clip()
+      if place != before { isChanged = true }
+    case .window: lookWhetherHidden()
+    }
+  }
+
+  private func lookWhetherHidden() {
+    guard case .window(let window, _) = subject else { return }
+    let isShown = connection.isViewable(window)
+    // Its frame has been shown again: there is a new picture.
+    if isHidden, isShown {
+      namePixmap()
+      isChanged = true
+    }
+    isHidden = !isShown
   }
 
   /// The pointer moves without anything being drawn on the screen: looks where it is.
@@ -178,7 +204,7 @@ final class ScreenGrabber {
     guard connection.firstEvent(OTCHAT_X_FIXES) != nil else { return }
     cursor = ScreenCursor(connection)
     var state = cursor?.state ?? []
-    if let cursor, !cursor.overlaps(origin) { state = [] }
+    if isHidden { state = [] } else if let cursor, !cursor.overlaps(origin) { state = [] }
     if state != lastCursor { isChanged = true }
     lastCursor = state
   }

@@ -6,6 +6,8 @@ import Codecs
 ///
 /// A picture is taken when something has been drawn or the pointer has moved. A screen that stands still costs next
 /// to nothing: its picture is sent on for a second, in which the encoder makes it sharp, and then once a second.
+///
+/// Stopped, it keeps its connection: a window that was chosen by its title stays the one that was chosen.
 final class ScreenSource: VideoSource {
   /// Pictures a second, at most.
   static let maximumFrameRate = 15
@@ -44,14 +46,11 @@ final class ScreenSource: VideoSource {
   deinit { av_frame_free(&frame) }
 
   func start(at now: Instant) throws(SourceError) {
-    if grabber == nil { grabber = try ScreenGrabber(selection) }
+    if grabber?.isOver ?? true { grabber = try ScreenGrabber(selection) }
     due = now
   }
 
-  func stop() {
-    grabber = nil
-    last = nil
-  }
+  func stop() { last = nil }
 
   func next(until deadline: Instant) -> VideoSourceOutput {
     guard let grabber else { return .ended }
@@ -65,7 +64,14 @@ final class ScreenSource: VideoSource {
       // Late by more than a picture, it does not try to catch up.
       due = now - due < interval ? due + interval : now + interval
       do throws(SourceError) {
-        if let frame = try step(grabber, at: now) { return .frame(frame) }
+        let wasHidden = grabber.isHidden
+        let frame = try step(grabber, at: now)
+        if grabber.isHidden != wasHidden {
+          return .notice(
+            wasHidden
+              ? "it is shown again" : "it is hidden: the others see its last picture until it is shown again")
+        }
+        if let frame { return .frame(frame) }
       } catch {
         return .failed(error)
       }
