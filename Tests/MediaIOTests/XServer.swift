@@ -59,12 +59,6 @@ final class XServer {
   func stop() { kill(process.processIdentifier, SIGSTOP) }
   func goOn() { kill(process.processIdentifier, SIGCONT) }
 
-  /// It ends at once, and is waited for.
-  func die() {
-    kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
-  }
-
   /// It ends when the last client has gone.
   func leave() { keeper = nil }
 }

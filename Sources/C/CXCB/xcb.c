@@ -107,6 +107,7 @@ void otchat_x_close(xcb_connection_t *connection) {
 }
 
 bool otchat_x_failed(xcb_connection_t *connection) { return xcb.connection_has_error(connection) != 0; }
+int otchat_x_descriptor(xcb_connection_t *connection) { return xcb.get_file_descriptor(connection); }
 const void *otchat_x_setup(xcb_connection_t *connection) { return xcb.get_setup(connection); }
 
 uint32_t otchat_x_new_identifier(xcb_connection_t *connection) {

@@ -164,6 +164,9 @@ final class XConnection {
 
   var hasFailed: Bool { isLate || otchat_x_failed(connection) }
 
+  /// Its socket, which belongs to libxcb.
+  var descriptor: Int32 { otchat_x_descriptor(connection) }
+
   func newIdentifier() -> UInt32 { otchat_x_new_identifier(connection) }
 
   /// Number of its first event; nil if the server has not got the extension.

@@ -21,6 +21,8 @@ xcb_connection_t *otchat_x_open(const char *display, int *screen);
 void otchat_x_close(xcb_connection_t *connection);
 /// Whether there is no connection (any more).
 bool otchat_x_failed(xcb_connection_t *connection);
+/// Its socket.
+int otchat_x_descriptor(xcb_connection_t *connection);
 /// What the server said of itself; it belongs to the connection.
 const void *otchat_x_setup(xcb_connection_t *connection);
 uint32_t otchat_x_new_identifier(xcb_connection_t *connection);
