@@ -182,7 +182,7 @@ package actor SessionServer {
     web.stopListening()
     let restarts = restarts && sessionStore != nil
     if !restarts { carryOut(rooms.shutDown(at: now)) }
-    await leaveSessions()
+    leaveSessions()
     let code = restarts ? RoomCloseCode.serviceRestart : RoomCloseCode.goingAway
     web.webSockets.forEach { $0.close(code: Int(code)) }
     let deadline = MonotonicClock.now() + .seconds(1)
@@ -192,7 +192,7 @@ package actor SessionServer {
     web.close()
     stun = nil
     await finishCallbacks()
-    await disk.run {}
+    await disk.finish(within: .seconds(5))
   }
 
   /// All at once: none waits for another's dead receiver.

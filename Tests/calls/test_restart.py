@@ -179,6 +179,29 @@ def test_a_disk_that_hangs_holds_up_no_call(binary, home, monkeypatch, hanging_d
                 one.end()
 
 
+def test_a_disk_that_hangs_holds_up_no_end(binary, home, monkeypatch, hanging_disk):
+    """SIGTERM tells the clients and ends the server although what it has to keep cannot be written."""
+    monkeypatch.setenv("OTCHAT_API_SECRET", SECRET)
+    for name, value in hanging_disk.environment.items():
+        monkeypatch.setenv(name, value)
+    with Server(binary, "--api-key", KEY) as server:
+        for name in hanging_disk.environment:
+            monkeypatch.delenv(name)
+        anna = Otchat([
+            binary, "connect", "--server", server.url, "--name", "anna", "--events", "-", "--video-source", "test", "--audio-source", "silence"])
+        try:
+            anna.event("publisherStreamCreated")
+            hanging_disk.set(True)
+            anna.command_line("say there is something to keep")
+            anna.event("signal")
+            server.process.terminate()
+            assert anna.event("sessionDisconnected")["reason"] == "networkDisconnected"
+            assert server.exit_code() == 0
+            assert any("the disk does not answer" in line for line in server.errors), server.errors
+        finally:
+            anna.end()
+
+
 def test_who_does_not_come_back_is_not_recorded(binary, home, monkeypatch):
     """A session that records itself does so again once somebody who publishes is back, and not before."""
     monkeypatch.setenv("OTCHAT_API_SECRET", SECRET)

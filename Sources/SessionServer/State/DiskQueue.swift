@@ -32,4 +32,17 @@ final class DiskQueue: Sendable {
   ) async -> Result {
     await withCheckedContinuation { continuation in add { continuation.resume(returning: body()) } }
   }
+
+  /// Waits until all that was added before is done, at most so long.
+  func finish(within limit: Duration) async {
+    let isDone = Lock(false)
+    add { isDone.withLock { $0 = true } }
+    let deadline = MonotonicClock.now() + limit
+    while !isDone.withLock({ $0 }) {
+      guard MonotonicClock.now() < deadline else {
+        return Log.error("serve", "the disk does not answer: what was to be written last is lost")
+      }
+      try? await Task.sleep(for: .milliseconds(5))
+    }
+  }
 }

@@ -75,13 +75,16 @@ extension SessionServer {
     }
   }
 
-  /// Keeps the sessions for the next server: what happens to them from now on is not their end.
-  func leaveSessions() async {
+  /// Keeps the sessions for the next server: what happens to them from now on is not their end. They are kept once
+  /// the disk is through with it (`DiskQueue.finish`).
+  func leaveSessions() {
     guard let store = sessionStore else { return }
     let records = drainRecords()
     sessionStore = nil
-    await keep(records, in: store)
-    await disk.run { store.release() }
+    disk.add {
+      Self.tell(store.keep(records).values.first)
+      store.release()
+    }
   }
 
   private func drainRecords() -> [(session: String, record: JSON?)] {
@@ -93,19 +96,17 @@ extension SessionServer {
   private func keep(_ records: [(session: String, record: JSON?)], in store: SessionStore) async {
     let (faults, duration) = await disk.run {
       let began = MonotonicClock.now()
-      var faults: [String: SessionServerError] = [:]
-      for (session, record) in records {
-        do throws(SessionServerError) { try store.keep(record, of: session) } catch {
-          faults[session] = error
-        }
-      }
+      let faults = store.keep(records)
       return (faults, MonotonicClock.now() - began)
     }
     metrics.writeTimes.add(duration)
     for session in faults.keys { rooms.keepAgain(session) }
-    if case .state(let path, let reason) = faults.values.first, !isWritingBroken {
-      Log.error("serve", "sessions would not outlive this server: \(path): \(reason); tried again and again")
-    }
+    if !isWritingBroken { Self.tell(faults.values.first) }
     isWritingBroken = !faults.isEmpty
+  }
+
+  private static func tell(_ fault: SessionServerError?) {
+    guard case .state(let path, let reason) = fault else { return }
+    Log.error("serve", "sessions would not outlive this server: \(path): \(reason); tried again and again")
   }
 }

@@ -66,6 +66,16 @@ final class SessionStore: Sendable {
     _ = try directory.write(name, record.serialized() + [10], replaces: true)
   }
 
+  /// The same for each of several.
+  /// - Returns: of those that could not be written, why.
+  func keep(_ records: [(session: String, record: JSON?)]) -> [String: SessionServerError] {
+    var faults: [String: SessionServerError] = [:]
+    for (session, record) in records {
+      do throws(SessionServerError) { try keep(record, of: session) } catch { faults[session] = error }
+    }
+    return faults
+  }
+
   /// A session's id can be as long as a file's name may be.
   private static func name(_ session: String) -> String {
     Hexadecimal.text(Signature.sha256(session.utf8, key: "session")) + ".json"
