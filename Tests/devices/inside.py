@@ -20,7 +20,7 @@ from otchat import Otchat, Server, subscriber  # noqa: E402
 
 BINARY = os.environ["OTCHAT"]
 #: For each wait, in seconds: the longest takes 10 where nothing else runs.
-LIMIT = 240
+LIMIT = 180
 QUIET = ("--audio-source", "silence", "--audio-sink", "null")
 SMALL = ("--resolution", "320x180", "--frame-rate", "10")
 
