@@ -256,10 +256,22 @@ final class WebSocketService: @unchecked Sendable {
     case LWS_CALLBACK_CLIENT_CLOSED:
       guard let connection = connections[id] else { break }
       end(id, .closed(code: connection.closing ?? connection.closeCode))
+    case LWS_CALLBACK_WSI_DESTROY: destroyed(socket, id)
     default:
       break
     }
     return 0
+  }
+
+  /// What has been told as closed or failed is no connection of ours any more, or has another socket by now. A server
+  /// that takes the request and does not answer for five seconds is told of in no other way.
+  private func destroyed(_ socket: OpaquePointer?, _ id: UInt) {
+    guard let connection = connections[id], let socket, connection.socket == socket else { return }
+    connections[id]?.socket = nil
+    guard !connection.isOpen else { return end(id, .closed(code: 1006)) }
+    tryNextAddress(
+      id,
+      or: .unreachable(host: connection.url.hostName, detail: "it takes connections and does not answer"))
   }
 
   private func localAddress(of socket: OpaquePointer?) -> String? {

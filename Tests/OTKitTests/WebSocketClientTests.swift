@@ -128,6 +128,26 @@ private final class Record: Sendable {
     try await eventually("closed") { record.events == [.opened, .closed(code: 1006)] }
   }
 
+  /// libwebsockets gives such a connection up without a word of failure: whoever ends it then must not touch it.
+  @Test func aServerThatTakesConnectionsAndSaysNothingIsGivenUp() async throws {
+    let server = try LocalServer { connection, _ in _ = connection.readFrame() }
+    defer { server.stop() }
+    let (socket, record) = try connect(server)
+    try await eventually("given up") { !record.events.isEmpty }
+    socket.abort()
+    socket.send([1])
+    let echo = try echo()
+    defer { echo.stop() }
+    let (other, answers) = try connect(echo)
+    other.send([2])
+    try await eventually("the next connection goes on") { answers.events.count == 2 }
+    #expect(answers.events == [.opened, .message([2])])
+    #expect(
+      record.events == [
+        .failed(.unreachable(host: "127.0.0.1", detail: "it takes connections and does not answer"))
+      ])
+  }
+
   @Test func saysWhyItDidNotOpen() async throws {
     let closed = try LocalServer(body: "")
     closed.stop()
