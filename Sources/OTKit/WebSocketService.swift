@@ -268,10 +268,13 @@ final class WebSocketService: @unchecked Sendable {
   private func destroyed(_ socket: OpaquePointer?, _ id: UInt) {
     guard let connection = connections[id], let socket, connection.socket == socket else { return }
     connections[id]?.socket = nil
-    guard !connection.isOpen else { return end(id, .closed(code: 1006)) }
-    tryNextAddress(
-      id,
-      or: .unreachable(host: connection.url.hostName, detail: "it takes connections and does not answer"))
+    if connection.isOpen { return end(id, .closed(code: 1006)) }
+    if connection.addresses.isEmpty {
+      let detail = "it takes connections and does not answer"
+      return end(id, .failed(.unreachable(host: connection.url.hostName, detail: detail)))
+    }
+    // Not from in here, where libwebsockets is about to free the socket.
+    post(.resolved(id, .success(connection.addresses)))
   }
 
   private func localAddress(of socket: OpaquePointer?) -> String? {
