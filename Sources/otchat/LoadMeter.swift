@@ -103,8 +103,8 @@ final class LoadMeter: Sendable {
     }
     var parts = ["\(Int(now)) s", "joined \(joined)/\(total)"]
     if let rate = report.framesPerSecond { parts.append("fps \(Int(rate.median.rounded()))") }
-    if let share = report.lossShare { parts.append("loss \(ExpectationMonitor.shown(share * 100)) %") }
-    if let cores = report.cores { parts.append("CPU \(ExpectationMonitor.shown(cores * 100)) %") }
+    if let share = report.lossShare { parts.append("loss \((share * 100).rounded(to: 2)) %") }
+    if let cores = report.cores { parts.append("CPU \((cores * 100).rounded(to: 1)) %") }
     if let rss = report.rssBytes { parts.append("memory \(rss / 1_000_000) MB") }
     return parts.joined(separator: "  ")
   }

@@ -32,6 +32,10 @@ class Participant:
             if value := condition():
                 return value
             if self.process.returncode is not None:
+                # What it said last may still be on its way.
+                await asyncio.wait_for(asyncio.gather(*self.readers), LIMIT)
+                if value := condition():
+                    return value
                 what += f", but it ended with {self.process.returncode}"
                 break
             await asyncio.sleep(0.05)
