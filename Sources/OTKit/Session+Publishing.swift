@@ -237,12 +237,12 @@ extension Session {
     return channels
   }
 
-  private func removePublication(_ streamID: String) {
+  private func removePublication(_ streamID: String, keepsSource: Bool = false) {
     guard let publication = publications.removeValue(forKey: streamID) else { return }
     publication.publisher.state.withLock {
       guard $0.streamID == streamID else { return }
       $0.streamID = nil
-      $0.videoIndex = 0
+      if !keepsSource { $0.videoIndex = 0 }
     }
     publication.waitingForCamera?.cancel()
     if publication.hasSpeaker { audio?.setSpeaker(nil) }
@@ -446,7 +446,8 @@ extension Session {
   }
 
   func stopMedia() {
-    for streamID in publications.keys { removePublication(streamID) }
+    // Whoever enters the session anew goes on with the camera that was chosen.
+    for streamID in publications.keys { removePublication(streamID, keepsSource: true) }
     for subscriberID in subscriptions.keys { removeSubscription(subscriberID) }
     for attempt in pendingAttempts.values { attempt.cancel() }
     let audio = audio

@@ -131,8 +131,8 @@ extension Session {
       entering = nil
       end()
       waiting?.resume(returning: .failure(error))
-    case .reconnecting:
-      emit(.sessionReconnecting)
+    case .reconnecting(let reason):
+      emit(.sessionReconnecting(reason))
     case .reconnected:
       emit(.sessionReconnected)
       signallingIsBack()

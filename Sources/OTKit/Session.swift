@@ -146,6 +146,7 @@ public actor Session {
       apiKey: apiKey, sessionID: sessionID, token: credentials.token, connectionID: connectionID,
       symphonyAddress: info.symphonyAddress, reconnection: info.reconnection)
     signalling.connectTimeout = configuration.timeout
+    signalling.reconnectLimit = configuration.reconnectionLimit
     machine = SignallingMachine(signalling)
     socketURL = info.reconnection ? url.appendingQuery("socketId", UUID.v4()) : url
     // Keeps the session until it has ended, whoever else lets go of it. (A deinit that would end it has to

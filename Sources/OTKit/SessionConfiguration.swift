@@ -37,6 +37,8 @@ extension Session {
     package var start = MonotonicClock.now()
     /// For the publisher of a stream to make its offer.
     package var offerTimeout: Duration = .seconds(10)
+    /// For finding lost signalling again, while sound and picture go on.
+    package var reconnectionLimit: Duration = .seconds(60)
     /// Before a failed subscription is made again.
     package var retryDelay: Duration = .seconds(1)
     /// A network for media that is worse than the real one.

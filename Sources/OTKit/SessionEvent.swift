@@ -4,7 +4,7 @@ import RTP
 public enum SessionEvent: Sendable {
   case sessionConnected(sessionID: String, Connection)
   /// Signalling is lost and being found again; sound and picture go on meanwhile.
-  case sessionReconnecting
+  case sessionReconnecting(ReconnectionReason)
   case sessionReconnected
   /// The last event. The error says why, unless we left.
   case sessionDisconnected(Reason, OpenTokError?)
@@ -70,6 +70,18 @@ public enum SessionEvent: Sendable {
     public static let networkDisconnected = Reason(rawValue: "networkDisconnected")
     public static let forceUnpublished = Reason(rawValue: "forceUnpublished")
     public static let mediaStopped = Reason(rawValue: "mediaStopped")
+  }
+
+  /// Why signalling is lost.
+  public enum ReconnectionReason: String, Sendable {
+    /// The server, or somebody on the way to it, closed the connection.
+    case connectionClosed
+    /// Nothing has come from the server for some seconds.
+    case silence
+    /// This machine has lost the address from which the connection went out.
+    case addressChanged
+    /// The server no longer knows the connection. A `Session` ends then; who enters it anew by another tells this.
+    case connectionForgotten
   }
 
   /// Why a subscriber's picture goes or comes back.

@@ -52,7 +52,7 @@ package enum SignallingEvent: Equatable, Sendable {
   /// In the session. Connections (ours too), streams and archives that are there follow as events.
   case connected(ConnectionInfo)
   /// The socket is lost and being opened again.
-  case reconnecting
+  case reconnecting(SessionEvent.ReconnectionReason)
   case reconnected
   /// The last event of a session that had been entered. A reason of `RaptorReason`.
   case disconnected(reason: String, OpenTokError?)

@@ -17,6 +17,8 @@ package struct SignallingMachine {
     package var reconnection: Bool
     /// For opening a socket, and for joining on it.
     package var connectTimeout: Duration = .seconds(15)
+    /// For finding a lost socket again.
+    package var reconnectLimit: Duration = .seconds(60)
 
     package init(
       apiKey: String, sessionID: String, token: String, connectionID: String, symphonyAddress: String,
@@ -82,7 +84,9 @@ package struct SignallingMachine {
   /// Without a message for so long the socket is lost.
   package static let silenceWithReconnection: Duration = .milliseconds(5900)
   package static let silenceWithoutReconnection: Duration = .milliseconds(49900)
-  package static let reconnectPeriod: Duration = .seconds(60)
+  /// A lost socket is tried again twice a second for as long as other clients try at all, after that ever less
+  /// often (`Backoff`): servers that have been away for long are not found a second earlier by asking more.
+  package static let quickReconnection: Duration = .seconds(60)
   package static let reconnectDelay: Duration = .milliseconds(500)
   /// A socket that does not open is tried anew soon, as the kernel would wait ever longer and miss the moment
   /// when the network is back. After so many attempts each may take `connectTimeout`: the network may be slow.
@@ -116,7 +120,8 @@ package struct SignallingMachine {
   private var lastSent = Instant.zero
   private var lastReceived = Instant.zero
   var joinState: SessionState?
-  private var attempts = 0
+  var attempts = 0
+  var backoff = Backoff()
 
   package init(
     _ configuration: Configuration,
@@ -217,7 +222,7 @@ package struct SignallingMachine {
       guard configuration.reconnection, ![1000, 1003, 1011].contains(code) else {
         return lose("the server closed the connection (\(code))")
       }
-      reconnect(at: now)
+      reconnect(.connectionClosed, at: now)
     case .reconnecting(let since, _):
       guard ![1003, 1011].contains(code) else { return lose(.connectionForgotten) }
       retry(since: since, at: now, nil)
@@ -285,7 +290,7 @@ package struct SignallingMachine {
     case .reconnecting(let since, .waiting(let until)),
       .reconnecting(let since, .opening(let until)),
       .reconnecting(let since, .verifying(let until)):
-      min(until, since + Self.reconnectPeriod)
+      min(until, since + configuration.reconnectLimit)
     }
   }
 
@@ -307,9 +312,9 @@ package struct SignallingMachine {
     case .connected:
       advanceConnected(to: now)
     case .reconnecting(let since, let attempt):
-      if now >= since + Self.reconnectPeriod {
+      if now >= since + configuration.reconnectLimit {
         actions.append(.abortSocket)
-        return lose("no way back for \(Int(Self.reconnectPeriod.seconds)) s")
+        return lose("no way back for \(Int(configuration.reconnectLimit.seconds)) s")
       }
       if attempt.hasSocket { actions.append(.abortSocket) }
       openAgain(since: since, at: now)
@@ -321,7 +326,7 @@ package struct SignallingMachine {
   private mutating func advanceConnected(to now: Instant) {
     if now >= lastReceived + silence {
       actions.append(.abortSocket)
-      return configuration.reconnection ? reconnect(at: now) : lose("the server has gone silent")
+      return configuration.reconnection ? reconnect(.silence, at: now) : lose("the server has gone silent")
     }
     for transactionID in pending.filter({ now >= $0.1.deadline }).map(\.transactionID) {
       pending.removeAll { $0.transactionID == transactionID }
@@ -331,49 +336,13 @@ package struct SignallingMachine {
     if now >= lastSent + Self.pingInterval { send(RumorFrame(.ping), at: now) }
   }
 
-  // MARK: Losing and finding again
+  // MARK: The end
 
-  /// This machine's addresses have changed. A socket that began at one that is gone is lost, whatever else
-  /// can be seen of it; and one that cannot be opened may find a way now.
-  package mutating func networkChanged(socketIsCutOff: Bool, at now: Instant) {
-    switch state {
-    case .connected where socketIsCutOff && configuration.reconnection:
-      actions.append(.abortSocket)
-      reconnect(at: now)
-    case .reconnecting(let since, let attempt):
-      if attempt.hasSocket { actions.append(.abortSocket) }
-      openAgain(since: since, at: now)
-    default:
-      break
-    }
-  }
-
-  private mutating func reconnect(at now: Instant) {
-    attempts = 0
-    emit(.reconnecting)
-    openAgain(since: now, at: now)
-  }
-
-  private mutating func openAgain(since: Instant, at now: Instant) {
-    attempts += 1
-    let limit = attempts > Self.quickAttempts ? configuration.connectTimeout : Self.quickAttempt
-    state = .reconnecting(since: since, .opening(until: now + min(limit, configuration.connectTimeout)))
-    actions.append(.openSocket(attempt: newID(), resume: true))
-  }
-
-  private mutating func retry(since: Instant, at now: Instant, _ error: OpenTokError?) {
-    let next = now + Self.reconnectDelay
-    guard next < since + Self.reconnectPeriod else {
-      return lose(error.map { $0.message } ?? "no way back")
-    }
-    state = .reconnecting(since: since, .waiting(until: next))
-  }
-
-  private mutating func lose(_ detail: String) {
+  mutating func lose(_ detail: String) {
     lose(.connectionLost(detail: detail))
   }
 
-  private mutating func lose(_ error: OpenTokError) {
+  mutating func lose(_ error: OpenTokError) {
     finish(.disconnected(reason: RaptorReason.networkDisconnected, error), failure: error)
   }
 

@@ -1,38 +1,55 @@
 import Base
 import OTKit
 
-/// Entering the session anew, when the server has given our connection up while we were away.
+/// Entering the session anew, when signalling was away for so long that the server has given our connection up.
 extension Participant {
-  private static let attempts = 5
-  private static let pause: Duration = .seconds(2)
-
   /// - Returns: whether there is a new session to follow, which knows nothing of the one before.
   func rejoin() async -> Bool {
-    guard isForgotten, ending == nil else { return false }
-    isForgotten = false
-    emit(.warning("the server has given our connection up; joining the session again"))
-    var failure = OpenTokError.connectionForgotten
-    var clock = StageClock(at: MonotonicClock.now())
-    var stage = OpenTokError.Stage.credentials
-    for attempt in 1...Self.attempts {
-      guard ending == nil else { return false }
-      clock = StageClock(at: MonotonicClock.now())
-      stage = .credentials
-      do throws(OpenTokError) {
-        if try await refreshCredentials() { clock.ended(.credentials, at: MonotonicClock.now()) }
-        stage = .signalling
-        try await enterAnew()
-        return true
-      } catch {
-        failure = error
-        // What cannot get better is told at once.
-        guard error.exitCode == .unreachable || error.exitCode == .temporaryFailure else { break }
-        if attempt < Self.attempts { try? await Task.sleep(for: Self.pause) }
+    guard let loss, ending == nil else { return false }
+    self.loss = nil
+    var generator = SystemGenerator()
+    var failure: OpenTokError?
+    rejoiningStage = .signalling
+    while true {
+      let step = rejoining.next(
+        after: failure, canRenew: renew != nil, at: MonotonicClock.now(), using: &generator)
+      guard case .attempt(let pause, let renewsToken) = step else {
+        var reason = loss
+        if case .giveUp(let error?) = step { reason = error }
+        failedToConnect(reason, StageClock(at: rejoining.since ?? MonotonicClock.now()), in: rejoiningStage)
+        sessionEnded(.failure(reason))
+        return false
       }
+      if failure == nil {
+        emit(
+          .session(
+            .sessionReconnecting(loss == .connectionForgotten ? .connectionForgotten : .connectionClosed)))
+      }
+      let attempt = Task { [reason = failure ?? loss] () async -> Result<Void, OpenTokError> in
+        do throws(OpenTokError) {
+          do { try await Task.sleep(for: pause) } catch { throw .cancelled }
+          rejoiningStage = .credentials
+          if renewsToken {
+            try await renewCredentials(because: reason)
+          } else {
+            try credentials.inspect(now: seconds())
+          }
+          guard ending == nil else { throw .cancelled }
+          rejoiningStage = .signalling
+          try await enterAnew()
+          return .success(())
+        } catch {
+          return .failure(error)
+        }
+      }
+      entering = attempt
+      let result = await attempt.value
+      entering = nil
+      guard case .failure(let error) = result else { return true }
+      guard ending == nil else { return false }
+      Log.info("session", "not entered again: \(error)")
+      failure = error
     }
-    failedToConnect(failure, clock, in: stage)
-    sessionEnded(.failure(failure))
-    return false
   }
 
   private func enterAnew() async throws(OpenTokError) {
@@ -45,25 +62,18 @@ extension Participant {
     // The session's events, publishing's among them, are read only after this returns.
     Task {
       do throws(OpenTokError) {
-        try await next.publish(publisher)
+        try await publish(publisher, in: next)
       } catch {
         sessionEnded(.failure(error))
       }
     }
   }
 
-  /// A token that has expired is replaced by a fresh one, where there is somebody to ask.
-  /// - Returns: whether somebody was asked.
-  private func refreshCredentials() async throws(OpenTokError) -> Bool {
-    guard let renew else { return false }
-    do throws(OpenTokError) {
-      try credentials.inspect(now: seconds())
-      return false
-    } catch {
-      guard case .tokenExpired = error else { throw error }
-      credentials = try await renew()
-      emit(.warning("the token had expired; the app server has given a fresh one"))
-      return true
-    }
+  /// The token has expired, or the server, which may be another one by now, refuses it.
+  private func renewCredentials(because failure: OpenTokError) async throws(OpenTokError) {
+    guard let renew else { throw failure }
+    credentials = try await renew()
+    rejoining.renewed()
+    emit(.warning("\(failure.message); the app server has given fresh credentials"))
   }
 }

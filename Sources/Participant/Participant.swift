@@ -26,6 +26,8 @@ package actor Participant {
     package var statisticsInterval: Duration?
     /// Where what is received is recorded.
     package var recordings: RecordingDirectory?
+    /// How long a lost session is looked for, and entered anew if need be, before the stay ends.
+    package var reconnectionLimit: Duration = .seconds(600)
     /// Ends the stay early when all are decided.
     package var expectations: [Expectation] = []
 
@@ -56,8 +58,11 @@ package actor Participant {
   var recorders: [(recorder: StreamRecorder, streamID: String)] = []
   private(set) var ending: Result<Void, OpenTokError>?
   package private(set) var hasEntered = false
-  /// The server has given our connection up while we were away.
-  var isForgotten = false
+  var rejoining: RejoiningPlan
+  /// What the last attempt to enter anew was at.
+  var rejoiningStage = OpenTokError.Stage.signalling
+  /// How the session ended, where it can be entered anew.
+  var loss: OpenTokError?
   private var monitor: ExpectationMonitor
   /// What came of `Options.expectations`; there when `run` has returned.
   package private(set) var expectationResults: [ExpectationMonitor.Result] = []
@@ -78,6 +83,9 @@ package actor Participant {
     renderers: @escaping Renderers,
     observer: @escaping @Sendable (ParticipantEvent) -> Void
   ) {
+    var configuration = configuration
+    configuration.reconnectionLimit = options.reconnectionLimit
+    rejoining = RejoiningPlan(limit: options.reconnectionLimit)
     session = Session(credentials, configuration: configuration)
     self.credentials = credentials
     self.configuration = configuration
@@ -174,7 +182,7 @@ package actor Participant {
     hasEntered = true
     stopWaitingForEntry()
     if let sessionEnding { finish(sessionEnding) }
-    if let publisher { try await session.publish(publisher) }
+    if let publisher { try await publish(publisher, in: session) }
     for signal in options.signals { await send(type: signal.type, data: signal.data, to: options.signalsTo) }
   }
 
@@ -184,7 +192,7 @@ package actor Participant {
     emit(.connectFailed(failure))
   }
 
-  private var entering: Task<Result<Void, OpenTokError>, Never>?
+  var entering: Task<Result<Void, OpenTokError>, Never>?
 
   private func startTimers() -> [Task<Void, Never>] {
     var timers: [Task<Void, Never>] = []
@@ -221,6 +229,15 @@ package actor Participant {
     waiting = nil
   }
 
+  /// A session that is lost meanwhile is no reason to leave: it is entered anew.
+  func publish(_ publisher: Publisher, in session: Session) async throws(OpenTokError) {
+    do throws(OpenTokError) {
+      try await session.publish(publisher)
+    } catch {
+      guard error == .notConnected || RejoiningPlan.isLoss(error) else { throw error }
+    }
+  }
+
   private func untilEnded() async {
     guard ending == nil else { return }
     await withCheckedContinuation { waiting = $0 }
@@ -249,8 +266,12 @@ package actor Participant {
         // Given up, if it was not we who ended it.
         if subscribers.removeValue(forKey: id) != nil { carryOut(plan.failed(id)) }
       case .publisherMuted: emit(.micChanged(false))
-      case .sessionDisconnected(_, .connectionForgotten) where hasEntered:
-        isForgotten = true
+      case .sessionConnected: rejoining.entered(at: MonotonicClock.now())
+      case .sessionReconnected: rejoining.reconnected()
+      case .sessionReconnecting: rejoining.lost(at: MonotonicClock.now())
+      case .sessionDisconnected(_, let error?) where hasEntered && RejoiningPlan.isLoss(error):
+        rejoining.lost(at: MonotonicClock.now())
+        loss = error
       case .sessionDisconnected(_, let error):
         sessionEnded(error.map { .failure($0) } ?? .success(()))
       default: break

@@ -127,7 +127,7 @@ extension SessionEvent {
     switch self {
     case .sessionConnected(let sessionID, let connection):
       ("sessionConnected", ["sessionId": .string(sessionID), "connectionId": .string(connection.id)])
-    case .sessionReconnecting: ("sessionReconnecting", [:])
+    case .sessionReconnecting(let reason): ("sessionReconnecting", ["reason": .string(reason.rawValue)])
     case .sessionReconnected: ("sessionReconnected", [:])
     case .sessionDisconnected(let reason, _): ("sessionDisconnected", ["reason": .string(reason.rawValue)])
     case .connectionCreated(let connection):

@@ -5,7 +5,8 @@ package enum CallConnection: Equatable, Sendable {
   /// What is being waited for: "asking for credentials".
   case connecting(String)
   case connected
-  case reconnecting
+  /// Why: "the server does not answer".
+  case reconnecting(String)
   case disconnected(String)
 }
 

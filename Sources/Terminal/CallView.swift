@@ -122,7 +122,7 @@ extension CallState {
     var lines = notices.map(\.text)
     switch connection {
     case .connecting(let what): lines.append("\(what)…")
-    case .reconnecting: lines.append("connection lost, reconnecting…")
+    case .reconnecting(let why): lines.append("\(why), reconnecting…")
     case .disconnected(let reason): lines.append("disconnected: \(reason)")
     case .connected:
       if subscribers.isEmpty {

@@ -49,10 +49,19 @@ final class EventText: Sendable {
     return lines.isEmpty ? nil : lines.joined(separator: "; ")
   }
 
+  static func words(_ reason: SessionEvent.ReconnectionReason) -> String {
+    switch reason {
+    case .connectionClosed: "the connection to the server was closed"
+    case .silence: "the server does not answer"
+    case .addressChanged: "this machine's address has changed"
+    case .connectionForgotten: "the server has given the connection up"
+    }
+  }
+
   private func line(_ event: SessionEvent) -> String? {
     switch event {
     case .sessionConnected: return "in the session"
-    case .sessionReconnecting: return "the connection is lost, reconnecting…"
+    case .sessionReconnecting(let reason): return "\(Self.words(reason)), reconnecting…"
     case .sessionReconnected: return "connected again"
     case .sessionDisconnected:
       streams.withLock { $0 = [:] }

@@ -68,7 +68,7 @@ struct ScenarioReport: Sendable {
 
   private static func text(_ event: ParticipantEvent) -> String? {
     switch event {
-    case .session(.sessionReconnecting): "reconnecting"
+    case .session(.sessionReconnecting(let reason)): "\(EventText.words(reason)), reconnecting"
     case .session(.sessionReconnected): "reconnected"
     case .session(.warning(let text)), .warning(let text), .refused(let text): "warning: \(text)"
     case .session(.error(let error)), .error(let error): EventText.warning(error)

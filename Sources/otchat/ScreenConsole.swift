@@ -105,7 +105,7 @@ final class ScreenConsole: CallConsole {
     if let participants { display.send(.participants(participants)) }
     switch event {
     case .sessionConnected, .sessionReconnected: display.send(.connection(.connected))
-    case .sessionReconnecting: display.send(.connection(.reconnecting))
+    case .sessionReconnecting(let reason): display.send(.connection(.reconnecting(EventText.words(reason))))
     case .sessionDisconnected(let reason, _): display.send(.connection(.disconnected(reason.rawValue)))
     case .streamCreated: display.send(.others(text.others))
     case .streamDestroyed(let stream, _):

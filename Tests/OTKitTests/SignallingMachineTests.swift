@@ -13,12 +13,12 @@ struct SignallingRig {
   static let session = "1_MX4xMDB-fn4"
   static let base = RaptorURI(partner: "100", session: session)
 
-  init(reconnection: Bool = true) {
-    machine = SignallingMachine(
-      .init(
-        apiKey: "100", sessionID: Self.session, token: "T1==hush", connectionID: Self.own,
-        symphonyAddress: "symphony.test", reconnection: reconnection),
-      generator: SeededGenerator(seed: 7))
+  init(reconnection: Bool = true, reconnectLimit: Duration = .seconds(60)) {
+    var configuration = SignallingMachine.Configuration(
+      apiKey: "100", sessionID: Self.session, token: "T1==hush", connectionID: Self.own,
+      symphonyAddress: "symphony.test", reconnection: reconnection)
+    configuration.reconnectLimit = reconnectLimit
+    machine = SignallingMachine(configuration, generator: SeededGenerator(seed: 7))
   }
 
   /// Everything that the machine wants done.
@@ -295,7 +295,7 @@ extension SignallingEvent {
     #expect(rig.drain() == [.send(RumorFrame(.ping)), .send(RumorFrame(.ping))])
     rig.wait(.milliseconds(1))
     let actions = rig.drain()
-    #expect(actions.prefix(2) == [.abortSocket, .event(.reconnecting)])
+    #expect(actions.prefix(2) == [.abortSocket, .event(.reconnecting(.silence))])
     guard case .openSocket(_, resume: true)? = actions.last, actions.count == 3 else {
       Issue.record("\(actions)")
       return
@@ -355,7 +355,7 @@ extension SignallingEvent {
     rig.enter()
     let pending = rig.machine.request(rig.machine.deleteStream("st"), at: rig.now)
     rig.machine.socketClosed(code: 1006, at: rig.now)
-    #expect(rig.events() == [.reconnecting])
+    #expect(rig.events() == [.reconnecting(.connectionClosed)])
     let began = rig.now
     var attempts = 1
     while rig.machine.state != .ended, rig.now - began < .seconds(70) {
@@ -408,6 +408,88 @@ extension SignallingEvent {
     #expect(rig.openings() == ["abort", "resume"])
   }
 
+  /// A server that is away for longer than other clients would try.
+  @Test func anOutageOfMinutesIsAskedAfterLessOftenAndEndsWithTheServersReturn() {
+    var rig = SignallingRig(reconnectLimit: .seconds(600))
+    rig.enter()
+    let pending = rig.machine.request(rig.machine.deleteStream("st"), at: rig.now)
+    rig.machine.socketClosed(code: 1006, at: rig.now)
+    _ = rig.drain()
+    let began = rig.now
+    var openings: [Double] = []
+    while rig.now - began < .seconds(300) {
+      rig.machine.socketFailed(.connectionRefused(host: "h", port: 1), at: rig.now)
+      #expect(rig.drain() == [])
+      guard let deadline = rig.machine.deadline else { break }
+      rig.wait(deadline - rig.now)
+      #expect(rig.openings() == ["resume"])
+      openings.append((rig.now - began).seconds)
+    }
+    let pauses = zip(openings, openings.dropFirst()).map { $1 - $0 }
+    #expect(pauses.prefix(119).allSatisfy { $0 == 0.5 })
+    for (pause, most) in zip(pauses.dropFirst(119), [1.0, 2, 4] + Array(repeating: 8, count: 99)) {
+      #expect(pause >= most * 0.75 && pause <= most)
+    }
+    #expect(pauses.count > 119 + 29 && pauses.count < 119 + 45)
+    rig.machine.socketOpened(at: rig.now)
+    rig.machine.received(RumorFrame(.pong), at: rig.now)
+    let actions = rig.drain()
+    #expect(actions.compactMap(\.event) == [.reconnected])
+    #expect(actions.contains { $0.frame?.transactionID == pending })
+    // The next outage begins anew.
+    rig.machine.socketClosed(code: 1006, at: rig.now)
+    rig.machine.socketFailed(.connectionRefused(host: "h", port: 1), at: rig.now)
+    #expect(rig.machine.deadline == rig.now + .milliseconds(500))
+  }
+
+  /// One that does not answer, whatever opens, has its attempts one after the other, and an end.
+  @Test(arguments: [false, true]) func aBlackHoleOfMinutesHasAnEnd(opens: Bool) {
+    var rig = SignallingRig(reconnectLimit: .seconds(600))
+    rig.enter()
+    let pending = rig.machine.request(rig.machine.deleteStream("st"), at: rig.now)
+    _ = rig.drain()
+    rig.wait(.milliseconds(5900))
+    #expect(rig.drain().compactMap(\.event) == [.reconnecting(.silence)])
+    let began = rig.now
+    var attempts = 1
+    while rig.machine.state != .ended, let deadline = rig.machine.deadline {
+      if opens {
+        rig.machine.socketOpened(at: rig.now)
+        _ = rig.drain()
+      }
+      rig.wait((rig.machine.deadline ?? deadline) - rig.now)
+      guard rig.machine.state != .ended else { break }
+      #expect(rig.openings() == ["abort", "resume"])
+      attempts += 1
+    }
+    #expect(rig.now - began == .seconds(600))
+    #expect(attempts == (opens ? 102 : 47))
+    #expect(
+      rig.drain() == [
+        .abortSocket, .event(.answered(transactionID: pending, .lost)),
+        .event(
+          .disconnected(
+            reason: "networkDisconnected", .connectionLost(detail: "no way back for 600 s"))),
+      ])
+  }
+
+  /// The server's grace is over: told whenever it is there again.
+  @Test func aServerThatHasForgottenUsAfterMinutesEndsTheSession() {
+    var rig = SignallingRig(reconnectLimit: .seconds(600))
+    rig.enter()
+    rig.machine.socketClosed(code: 1006, at: rig.now)
+    for _ in 0..<200 {
+      rig.machine.socketFailed(.connectionRefused(host: "h", port: 1), at: rig.now)
+      rig.wait((rig.machine.deadline ?? rig.now) - rig.now)
+    }
+    _ = rig.drain()
+    rig.machine.socketOpened(at: rig.now)
+    _ = rig.drain()
+    rig.machine.socketClosed(code: 1003, at: rig.now)
+    #expect(
+      rig.drain() == [.event(.disconnected(reason: "networkDisconnected", .connectionForgotten))])
+  }
+
   @Test func aSocketThatIsCutOffIsLost() {
     var rig = SignallingRig()
     rig.enter()
@@ -416,7 +498,7 @@ extension SignallingEvent {
     rig.machine.networkChanged(socketIsCutOff: true, at: rig.now)
     let actions = rig.drain()
     #expect(actions.first == .abortSocket)
-    #expect(actions.compactMap(\.event) == [.reconnecting])
+    #expect(actions.compactMap(\.event) == [.reconnecting(.addressChanged)])
     // Another network: no waiting for what cannot come.
     rig.machine.networkChanged(socketIsCutOff: false, at: rig.now)
     #expect(rig.openings() == ["abort", "resume"])

@@ -69,7 +69,7 @@ import Testing
     #expect(observation.cause(of: video, at: start) == "the other one in the session publishes nothing")
     observation.received(.session(.streamCreated(stream())))
     #expect(observation.cause(of: video, at: start) == "a stream is there and not received")
-    observation.received(.session(.sessionReconnecting))
+    observation.received(.session(.sessionReconnecting(.silence)))
     #expect(
       observation.cause(of: video, at: start)
         == "the connection to the server is lost; a stream is there and not received")

@@ -36,7 +36,7 @@ import Testing
     update(.connectionDestroyed(connection("b"), .forceDisconnected))
     #expect(roll.entries.map(\.connection.id) == ["a", "me"])
     var roll2 = roll
-    #expect(!roll2.update(.sessionReconnecting) && roll2.entries == roll.entries)
+    #expect(!roll2.update(.sessionReconnecting(.silence)) && roll2.entries == roll.entries)
     update(.sessionDisconnected(.clientDisconnected, nil))
     #expect(roll.entries.isEmpty)
   }

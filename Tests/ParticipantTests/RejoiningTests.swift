@@ -16,6 +16,13 @@ private final class Record: Sendable {
   let forgotten = Lock(0)
 
   var names: [String] { events.withLock { $0.map(\.name) } }
+  /// For which signalling was lost.
+  var reasons: [SessionEvent.ReconnectionReason] {
+    events.withLock { events in
+      events.compactMap { if case .session(.sessionReconnecting(let reason)) = $0 { reason } else { nil } }
+    }
+  }
+
   func count(_ name: String) -> Int { names.count { $0 == name } }
 }
 
@@ -32,7 +39,8 @@ private final class Record: Sendable {
 
   /// - Parameter age: how much later than it is the participant believes it to be when it comes back.
   private func participant(
-    _ server: SessionServer, _ proxy: TCPProxy, _ record: Record, age: Int64
+    _ server: SessionServer, _ proxy: TCPProxy, _ record: Record, age: Int64 = 0,
+    limit: Duration = .seconds(600)
   ) async throws -> Participant {
     let fetch: Participant.Renewal = { () async throws(OpenTokError) -> Credentials in
       var credentials = try await Credentials.fetch(from: server.url)
@@ -41,8 +49,10 @@ private final class Record: Sendable {
     }
     let publisher = try Publisher(
       .init(name: "guest", videoSources: ["black"], audioSource: "silence", width: 160, height: 120))
+    var options = Participant.Options()
+    options.reconnectionLimit = limit
     return Participant(
-      credentials: try await fetch(), configuration: .init(), publisher: publisher, options: .init(),
+      credentials: try await fetch(), configuration: .init(), publisher: publisher, options: options,
       renew: { () async throws(OpenTokError) -> Credentials in
         record.renewals.withLock { $0 += 1 }
         return try await fetch()
@@ -50,12 +60,7 @@ private final class Record: Sendable {
     ) { event in record.events.withLock { $0.append(event) } }
   }
 
-  @Test(.timeLimit(.minutes(10)), arguments: [(0, 0), (100 * 24 * 3600, 1)] as [(Int64, Int)])
-  func aForgottenConnectionIsMadeAnew(_ age: Int64, _ renewals: Int) async throws {
-    let record = Record()
-    let server = try await server(record)
-    let proxy = try TCPProxy(to: server.port)
-    let guest = try await participant(server, proxy, record, age: age)
+  private func stay(_ guest: Participant, _ record: Record) {
     Task {
       do throws(OpenTokError) {
         try await guest.run()
@@ -64,6 +69,15 @@ private final class Record: Sendable {
         record.result.withLock { $0 = .failure(error) }
       }
     }
+  }
+
+  @Test(.timeLimit(.minutes(10)), arguments: [(0, 0), (100 * 24 * 3600, 1)] as [(Int64, Int)])
+  func aForgottenConnectionIsMadeAnew(_ age: Int64, _ renewals: Int) async throws {
+    let record = Record()
+    let server = try await server(record)
+    let proxy = try TCPProxy(to: server.port)
+    let guest = try await participant(server, proxy, record, age: age)
+    stay(guest, record)
     try await eventually("published", state: { "\(record.names)" }) {
       record.count("publisherStreamCreated") == 1
     }
@@ -75,7 +89,7 @@ private final class Record: Sendable {
     try await eventually("published again", state: { "\(record.names)" }) {
       record.count("publisherStreamCreated") == 2
     }
-    #expect(record.count("sessionReconnecting") == 1)
+    #expect(record.reasons == [.connectionClosed, .connectionForgotten])
     #expect(record.count("sessionReconnected") == 0)
     #expect(record.count("sessionDisconnected") == 1)
     #expect(record.count("sessionConnected") == 2)
@@ -84,6 +98,28 @@ private final class Record: Sendable {
     await guest.leave()
     try await eventually("left") { record.result.withLock { $0 != nil } }
     #expect(throws: Never.self) { try record.result.withLock { $0 }?.get() }
+    proxy.stop()
+    await server.stop()
+  }
+
+  @Test(.timeLimit(.minutes(10))) func aServerThatStaysAwayEndsTheStay() async throws {
+    let record = Record()
+    let server = try await server(record)
+    let proxy = try TCPProxy(to: server.port)
+    let guest = try await participant(server, proxy, record, limit: .seconds(2))
+    stay(guest, record)
+    try await eventually("published", state: { "\(record.names)" }) {
+      record.count("publisherStreamCreated") == 1
+    }
+    proxy.refuse(true)
+    proxy.cut()
+    try await eventually("given up", state: { "\(record.names)" }) { record.result.withLock { $0 != nil } }
+    guard case .failure(.connectionLost)? = record.result.withLock({ $0 }) else {
+      Issue.record("\(record.names)")
+      return
+    }
+    #expect(record.reasons.first == .connectionClosed && record.count("sessionConnected") == 1)
+    #expect(record.count("sessionDisconnected") == 1 && record.count("error") == 1)
     proxy.stop()
     await server.stop()
   }

@@ -94,6 +94,47 @@ def test_a_call_outlives_its_server(binary, home, monkeypatch, end):
                     one.end()
 
 
+@pytest.mark.parametrize("secret", [SECRET, "another" + SECRET[7:]], ids=["the same secret", "another secret"])
+def test_a_call_is_made_anew_on_a_server_that_has_forgotten_it(binary, home, monkeypatch, secret):
+    """As after an outage longer than the grace period: media goes on until then, and again after it."""
+    media = ["--video-source", "test", "--audio-source", "tone:440", "--audio-sink", "null", "--events", "-", "--stats", "0.5"]
+    monkeypatch.setenv("OTCHAT_API_SECRET", SECRET)
+    with Server(binary, "--api-key", KEY) as server:
+        port = int(server.url.rpartition(":")[2])
+        anna = Otchat([binary, "connect", "--server", server.url, "--name", "anna", "--subscribe", "none", *media])
+        bert = Otchat([binary, "connect", "--server", server.url, "--no-publish", *media])
+        try:
+            more_pictures(bert, 10)
+            server.process.kill()
+            server.exit_code()
+            for one in (anna, bert):
+                one.event("sessionReconnecting", reason="connectionClosed")
+            more_pictures(bert, 60)
+            for path in (home / "xdg_state_home/otchat/sessions").glob("*.json"):
+                path.unlink()
+            monkeypatch.setenv("OTCHAT_API_SECRET", secret)
+            with Server(binary, "--api-key", KEY, port=port):
+                for one in (anna, bert):
+                    lost = one.event("sessionReconnecting", reason="connectionForgotten")
+                    back = one.event("sessionConnected", after=lost)
+                    first = one.all("sessionConnected")[0]
+                    assert back["connectionId"] != first["connectionId"]
+                    assert (back["sessionId"] == first["sessionId"]) == (secret == SECRET)
+                    renewals = [e for e in one.all("warning") if "the app server has given fresh credentials" in e["message"]]
+                    assert len(renewals) == (0 if secret == SECRET else 1)
+                    assert [e["reason"] for e in one.all("sessionDisconnected")] == ["networkDisconnected"]
+                anna.event("publisherStreamCreated", after=lost)
+                bert.event("subscriberConnected", after=lost)
+                more_pictures(bert, 30)
+                for one in (anna, bert):
+                    assert not one.all("sessionReconnected") and not one.all("error")
+                    one.command_line("quit")
+                    assert one.exit_code() == 0
+        finally:
+            for one in (anna, bert):
+                one.end()
+
+
 def records(home):
     """What is on the disk of sessions."""
     found = ""
