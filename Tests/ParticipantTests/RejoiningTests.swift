@@ -48,7 +48,9 @@ private final class Record: Sendable {
       return credentials
     }
     let publisher = try Publisher(
-      .init(name: "guest", videoSources: ["black"], audioSource: "silence", width: 160, height: 120))
+      .init(
+        name: "guest", videoSources: ["black", "noise", "test"], audioSource: "silence", width: 160,
+        height: 120))
     var options = Participant.Options()
     options.reconnectionLimit = limit
     return Participant(
@@ -81,6 +83,8 @@ private final class Record: Sendable {
     try await eventually("published", state: { "\(record.names)" }) {
       record.count("publisherStreamCreated") == 1
     }
+    let camera = try await guest.publisher?.cycleVideo()
+    #expect(camera == "noise")
     // Away for longer than the server keeps a connection.
     proxy.refuse(true)
     proxy.cut()
@@ -95,6 +99,9 @@ private final class Record: Sendable {
     #expect(record.count("sessionConnected") == 2)
     #expect(record.renewals.withLock { $0 } == renewals)
     #expect(record.result.withLock { $0 == nil })
+    // From the camera that was chosen, to the next one.
+    let next = try await guest.publisher?.cycleVideo()
+    #expect(next == "test")
     await guest.leave()
     try await eventually("left") { record.result.withLock { $0 != nil } }
     #expect(throws: Never.self) { try record.result.withLock { $0 }?.get() }

@@ -119,8 +119,8 @@ struct CallViewTests {
       connecting.view(columns: 50, rows: 3).text
         == screen(" asking for credentials…", "", " connecting · Ada · mic on · cam on │ ? help"))
     #expect(
-      state(.connection(.reconnecting("the server does not answer"))).view(columns: 50, rows: 2).text
-        == screen(" the server does not answer, reconnecting…", " reconnecting · Ada · mic on · cam on │ ? help"))
+      state(.connection(.reconnecting("no answer"))).view(columns: 50, rows: 2).text
+        == screen(" no answer, reconnecting…", " reconnecting · Ada · mic on · cam on │ ? help"))
     #expect(
       state(.connection(.disconnected("forced"))).view(columns: 50, rows: 2).text
         == screen(" disconnected: forced", " disconnected · Ada · mic on · cam on │ ? help"))
