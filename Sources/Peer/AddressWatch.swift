@@ -25,6 +25,7 @@ package final class AddressWatch {
 
   /// IPv4 and IPv6 in text, loopback too, without link-local IPv6.
   package private(set) var addresses: Set<String> = []
+  private var told: HostAddresses?
   private var observers: [Int: Observer] = [:]
   private var nextNumber = 0
   private let descriptor: Int32
@@ -68,6 +69,13 @@ package final class AddressWatch {
   }
 
   private static func look() -> Set<String> {
-    Set(ICETransport.interfaceAddresses().filter(ICETransport.isUsable))
+    Set(LocalAddress.all().filter { !$0.isLinkLocalIPv6 }.map(\.text))
+  }
+
+  /// Logs which addresses are offered and which are not, each time that it is not what was logged before.
+  func tell(_ addresses: HostAddresses) {
+    guard addresses != told else { return }
+    told = addresses
+    Log.info("network", "host candidates: \(addresses.text)")
   }
 }

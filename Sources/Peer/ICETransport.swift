@@ -59,7 +59,6 @@ final class ICETransport {
     var octet: Int32 { rawValue << 2 }
   }
 
-  static let maximumAddresses = 16
   private static let maximumRelays = 4
   private static let maximumRemoteCandidates = Int(NICE_AGENT_MAX_REMOTE_CANDIDATES)
   private static let maximumNames = 8
@@ -73,7 +72,7 @@ final class ICETransport {
   private(set) var selectedPair: (local: String, remote: String)?
   /// Our own address that the selected path goes out from.
   private var base: String?
-  /// What host candidates were made of.
+  /// What host candidates were made of; empty: of what libnice finds.
   private var gathered: [String] = []
   /// Remote candidates that were of no use: TCP, names that nobody knows, unreadable, or too many.
   private(set) var ignoredCandidates = 0
@@ -157,7 +156,10 @@ final class ICETransport {
     self.stream = stream
     userFragment = String(cString: fragment)
     self.password = String(cString: password)
-    gathered = Self.localAddresses(includesLoopback: configuration.includesLoopback)
+    let addresses = HostAddresses(
+      choosingFrom: LocalAddress.all(), includesLoopback: configuration.includesLoopback)
+    gathered = addresses.used.map(\.text)
+    AddressWatch.shared.tell(addresses)
     configureServers()
     connectCallbacks()
   }

@@ -1,6 +1,7 @@
 import Base
 import Glibc
 import OpenTokProtocol
+import Peer
 
 /// One thing that `otchat doctor` looked at.
 struct DoctorCheck: Equatable {
@@ -47,6 +48,14 @@ struct DoctorCheck: Equatable {
       "check": .string(name), "verdict": .string(verdict.rawValue), "finding": .string(finding),
       "hint": hint.map(JSON.string) ?? .null,
     ]
+  }
+
+  /// Those that others are told of.
+  static func addresses(_ addresses: HostAddresses) -> DoctorCheck {
+    if addresses.used.isEmpty { return DoctorCheck("addresses", .failed, "none: no network is up") }
+    return addresses.isLastResort
+      ? DoctorCheck("addresses", .note, addresses.text, hint: "calls to other machines may find no path")
+      : DoctorCheck("addresses", .ok, addresses.text)
   }
 
   /// - Parameters:

@@ -23,6 +23,7 @@ struct DoctorCommand {
       if !isJSON { Output.write(check.text) }
     }
     for check in machine() { tell(check) }
+    tell(.addresses(HostAddresses(choosingFrom: LocalAddress.all())))
     var servers = try arguments.texts("ice-server").map { try ICEServer(parsing: $0).urls }.flatMap { $0 }
     if let server = arguments.text("server") {
       servers += await session(server, tell: tell)

@@ -176,15 +176,6 @@ private final class Pair {
     try await Task.sleep(for: .milliseconds(20))
     #expect(pair.right.states.count == events && pair.right.datagrams.isEmpty)
   }
-
-  @Test func loopbackIsUsedWhenAskedForOrAlone() {
-    let all = ["192.0.2.2", "fd00::2", "fe80::1%eth0", "127.0.0.1", "::1"]
-    #expect(ICETransport.choose(all, includesLoopback: false) == ["192.0.2.2", "fd00::2"])
-    #expect(ICETransport.choose(all, includesLoopback: true) == ["192.0.2.2", "fd00::2", "127.0.0.1", "::1"])
-    #expect(
-      ICETransport.choose(["127.0.0.1", "::1", "FE80::1"], includesLoopback: false) == ["127.0.0.1", "::1"])
-    #expect(ICETransport.choose((1...99).map { "192.0.2.\($0)" }, includesLoopback: false).count == 16)
-  }
 }
 
 @Suite struct ICEServerURLTests {

@@ -1,4 +1,5 @@
 """Calls whose network changes, breaks, or lets little through."""
+import json
 import os
 import subprocess
 import time
@@ -6,7 +7,7 @@ import time
 import pytest
 
 from internet import Internet
-from otchat import Otchat, Server, share, subscriber
+from otchat import LIMIT, Otchat, Server, share, subscriber
 
 # What is promised is asserted where the machine has nothing else to do: `make bench-connectivity`.
 PROMISES = "OTCHAT_PROMISES" in os.environ
@@ -295,3 +296,55 @@ def test_a_relay_that_can_be_used_is_no_warning(internet, join):
     both_see(alice, bob)
     time.sleep(5)  # gathering and a check would have ended
     assert not alice.all("warning") and not bob.all("warning")
+
+
+def doctor(binary, home):
+    """What the doctor finds of addresses in there."""
+    done = subprocess.run([*home.inside, binary, "doctor", "--json"], capture_output=True, text=True, timeout=LIMIT)
+    return next(check for check in json.loads(done.stdout)["checks"] if check["check"] == "addresses")
+
+
+def lines_with(participant, *words):
+    return [line for line in participant.errors if all(word in line for word in words)]
+
+
+def test_addresses_that_lead_nowhere_are_not_offered(internet, join, binary):
+    """A bridge for what is inside the machine, whatever its name is, and a link-local address."""
+    a, b = internet.home(), internet.home()
+    a.net.ip("link", "add", "inside", "type", "bridge")
+    a.net.ip("addr", "add", "172.30.0.1/24", "dev", "inside")
+    a.net.ip("link", "set", "inside", "up")
+    a.net.ip("addr", "add", "169.254.7.7/16", "dev", "eth0", "scope", "link")
+    alice, bob = join(a, *ALICE, "-v"), join(b, *BOB, "-vv")
+    connected_in(alice, bob)
+    assert lines_with(alice, f"host candidates: {a.address} (eth0); not ", "172.30.0.1 (inside, ", "169.254.7.7 (eth0, link-local)")
+    assert lines_with(bob, "candidate", a.address)
+    assert not lines_with(bob, "172.30.0.1") and not lines_with(bob, "169.254.7.7")
+    found = doctor(binary, a)
+    assert found["verdict"] == "ok" and found["finding"].startswith(f"{a.address} (eth0); not "), found
+    # It is the way out now.
+    a.net.ip("route", "replace", "default", "via", "172.30.0.2", "dev", "inside")
+    assert "172.30.0.1 (inside)" in doctor(binary, a)["finding"]
+    # Nothing else is left.
+    a.net.ip("addr", "del", f"{a.address}/24", "dev", "eth0")
+    a.net.ip("addr", "del", "172.30.0.1/24", "dev", "inside")
+    found = doctor(binary, a)
+    assert found["verdict"] == "note" and found["finding"].startswith("169.254.7.7 (eth0)"), found
+
+
+def test_a_temporary_ipv6_address_is_offered_in_place_of_a_stable_one(internet, join6):
+    a, b = internet.home(ipv6=True), internet.home(ipv6=True)
+    stable, old = f"fd00:{a.number}::2", f"fd00:{a.number}::9"
+    a.net.run("sysctl", "-qw", "net.ipv6.conf.eth0.use_tempaddr=2")
+    a.net.ip("addr", "change", f"{stable}/64", "dev", "eth0", "mngtmpaddr")
+    a.net.ip("addr", "add", f"{old}/64", "dev", "eth0", "nodad", "preferred_lft", "0")
+    deadline = time.monotonic() + LIMIT
+    while not (shown := a.net.ip("-o", "addr", "show", "dev", "eth0", "temporary", "-tentative").split()):
+        assert time.monotonic() < deadline, "the kernel makes no temporary address"
+        time.sleep(0.05)
+    temporary = shown[3].partition("/")[0]
+    alice, bob = join6(a, *ALICE, "-v"), join6(b, *BOB, "-vv")
+    connected_in(alice, bob)
+    assert lines_with(alice, f"host candidates: {temporary} (eth0); not ", f"{stable} (eth0, ", f"{old} (eth0, deprecated)")
+    assert lines_with(bob, "candidate", temporary)
+    assert not lines_with(bob, "candidate", stable + " ") and not lines_with(bob, "candidate", old + " ")
