@@ -33,6 +33,12 @@ import Testing
     #expect(zip(steady, steady.dropFirst()).allSatisfy { $1 - $0 == 40 })
   }
 
+  /// Who begins to send is waiting for what became of the probes that come with the first picture.
+  @Test func theFirstPacketsAreReportedSoon() {
+    let (feedback, _) = run(interval: 10, packets: 20)
+    #expect(feedback.prefix(2) == [0, 50])
+  }
+
   @Test func packetsWithoutPauseAreReportedThirtyToFortyTimesASecond() {
     let (feedback, timers) = run(interval: 2, packets: 2000)
     #expect(timers <= 1)

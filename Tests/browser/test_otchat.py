@@ -89,3 +89,36 @@ async def test_otchat_is_muted_by_a_moderator(room):
     await page.until("session.streams.where((stream) => stream.hasAudio).length === 0")
     await page.js("session.forceDisconnect(session.streams.where()[0].connection), 1")
     await terminal.event("sessionDisconnected", reason="forceDisconnected")
+
+
+async def test_sound_makes_room_for_pictures_on_a_thin_link(room):
+    """Chromium sends its sound twice to `otchat`, which its own share-out does not know of."""
+    page = await page_of(room)
+    await page.js("""(() => {
+      window.available = 200000;
+      window.looks = 0;
+      const {getStats} = RTCPeerConnection.prototype, {setParameters} = RTCRtpSender.prototype;
+      RTCPeerConnection.prototype.getStats = async function () {
+        const report = new Map(await getStats.call(this));
+        looks += 1;
+        for (const entry of report.values()) if (entry.type === 'candidate-pair') entry.availableOutgoingBitrate = available;
+        return report;
+      };
+      window.asked = [];
+      RTCRtpSender.prototype.setParameters = function (parameters) {
+        if (this.track.kind === 'audio') asked.push(parameters.encodings[0].maxBitrate || 0);
+        return setParameters.call(this, parameters);
+      };
+      return 1;
+    })()""")
+    await page.js(f"""connected({json.dumps(await room.server.credentials(room.name))}).then((session) =>
+      done((handler) => session.publish(OT.initPublisher({{audioBitrate: 40000, ...media()}}), handler))).then(() => 1)""")
+    terminal = await room.participant("--no-publish")
+    await terminal.event("firstVideoFrame")
+    await page.until("asked.length === 1")
+    await page.js("window.available = 500000, window.looks = 0, 1")  # between the two limits nothing changes
+    await page.until("looks >= 3")
+    assert await page.js("asked") == [24000]
+    await page.js("window.available = 700000, 1")
+    await page.until("asked.length === 2")
+    assert await page.js("asked") == [24000, 40000]

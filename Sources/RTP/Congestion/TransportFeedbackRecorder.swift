@@ -9,6 +9,8 @@ struct TransportFeedbackRecorder: ~Copyable {
   private static let maximumPackets = 380
   private static let minimumInterval = 0.03
   private static let maximumInterval = 0.25
+  /// Until it is known how much arrives: a sender that begins is waiting for what became of its probes.
+  private static let firstInterval = 0.05
   /// How much earlier feedback goes out when a packet has just woken the thread, and how much later when none does:
   /// with sound every 20 ms it never needs a wake-up of its own.
   private static let slack: (early: Duration, late: Duration) = (.milliseconds(6), .milliseconds(16))
@@ -24,8 +26,9 @@ struct TransportFeedbackRecorder: ~Copyable {
   private var nextToReport: Int64?
   private var feedbackCount: UInt8 = 0
   private var bytes = 0
-  /// Bits per second that arrive, smoothed over a few intervals: the first packet of one says nothing.
-  private var rate = 0.0
+  /// Bits per second that arrive, smoothed over a few intervals: the first packet of one says nothing. Nil: not
+  /// measured yet.
+  private var rate: Double?
   private var lastFeedback: Instant?
   private(set) var deadline: Instant?
   /// The source that the feedback names: the last one seen.
@@ -42,8 +45,6 @@ struct TransportFeedbackRecorder: ~Copyable {
     bytes += size
     // An overtaken packet is reported although what came after it has been already.
     nextToReport = min(nextToReport ?? number, number)
-    let interval = min(
-      max(Self.feedbackBits / (Self.share * max(1, rate)), Self.minimumInterval), Self.maximumInterval)
     let due = (lastFeedback ?? now) + .seconds(interval)
     if due - Self.slack.early <= now {
       deadline = now
@@ -89,11 +90,19 @@ struct TransportFeedbackRecorder: ~Copyable {
       referenceTime: Int32(truncatingIfNeeded: reference), feedbackCount: feedbackCount, deltas: deltas)
   }
 
+  /// Seconds between feedback.
+  private var interval: Double {
+    guard let rate else { return Self.firstInterval }
+    return min(
+      max(Self.feedbackBits / (Self.share * max(1, rate)), Self.minimumInterval), Self.maximumInterval)
+  }
+
   private mutating func finish(at now: Instant) {
     nextToReport = highest + 1
     deadline = nil
     if let lastFeedback {
-      rate += (Double(bytes * 8) / max(0.02, (now - lastFeedback).seconds) - rate) * 0.3
+      let measured = Double(bytes * 8) / max(0.02, (now - lastFeedback).seconds)
+      rate = rate.map { $0 + (measured - $0) * 0.3 } ?? measured
     }
     lastFeedback = now
     bytes = 0
