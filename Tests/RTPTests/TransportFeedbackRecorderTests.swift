@@ -36,7 +36,7 @@ import Testing
   /// Who begins to send is waiting for what became of the probes that come with the first picture.
   @Test func theFirstPacketsAreReportedSoon() {
     let (feedback, _) = run(interval: 10, packets: 20)
-    #expect(feedback.prefix(2) == [0, 50])
+    #expect(feedback.first == 50)
   }
 
   @Test func packetsWithoutPauseAreReportedThirtyToFortyTimesASecond() {

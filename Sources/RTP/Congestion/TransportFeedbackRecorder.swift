@@ -29,6 +29,7 @@ struct TransportFeedbackRecorder: ~Copyable {
   /// Bits per second that arrive, smoothed over a few intervals: the first packet of one says nothing. Nil: not
   /// measured yet.
   private var rate: Double?
+  /// Before the first: when the first packet came.
   private var lastFeedback: Instant?
   private(set) var deadline: Instant?
   /// The source that the feedback names: the last one seen.
@@ -45,7 +46,9 @@ struct TransportFeedbackRecorder: ~Copyable {
     bytes += size
     // An overtaken packet is reported although what came after it has been already.
     nextToReport = min(nextToReport ?? number, number)
-    let due = (lastFeedback ?? now) + .seconds(interval)
+    let since = lastFeedback ?? now
+    lastFeedback = since
+    let due = since + .seconds(interval)
     if due - Self.slack.early <= now {
       deadline = now
     } else if deadline == nil {
