@@ -6,7 +6,7 @@ import Codecs
 /// in the same order. A screen keeps its size: its text has to be legible.
 ///
 /// What is too small depends on the content, so the quantizer decides, and whether the rate control has to
-/// leave pictures out.
+/// leave pictures out. Of a screen only the latter counts: coarse while it moves, it is sharp soon after it stops.
 struct VideoAdaptation {
   /// What is encoded of a source's pictures.
   struct Level: Equatable {
@@ -26,6 +26,7 @@ struct VideoAdaptation {
   ]
   /// Of VP8's quantizers, 0...63: above it pictures are coarse, below it bits are left over.
   private static let (coarse, fine) = (51.0, 26.0)
+  private static let coarsest = 63.0
   /// Share of pictures that the rate control left out: above it there are too many of them.
   private static let considerableDrops = 0.25
   private static let window = Duration.seconds(1)
@@ -38,6 +39,7 @@ struct VideoAdaptation {
   private static let trial = Duration.seconds(15)
 
   private let levels: [Level]
+  private let tolerated: Double
   private(set) var index = 0
   private var windowStart: Instant?
   private var pictures = 0
@@ -50,7 +52,10 @@ struct VideoAdaptation {
   private var stay = shortestStay
   private var nextPicture: Instant?
 
-  init(_ content: ContentHint = .motion) { levels = content == .text ? Self.levelsOfText : Self.levels }
+  init(_ content: ContentHint = .motion) {
+    levels = content == .text ? Self.levelsOfText : Self.levels
+    tolerated = content == .text ? Self.coarsest : Self.coarse
+  }
 
   var level: Level { levels[index] }
 
@@ -87,7 +92,7 @@ struct VideoAdaptation {
   private mutating func evaluate(at now: Instant) {
     let quantizer = pictures > drops ? Double(quantizers) / Double(pictures - drops) : .infinity
     let dropped = Double(drops) / Double(pictures)
-    if quantizer > Self.coarse || dropped > Self.considerableDrops {
+    if quantizer > tolerated || dropped > Self.considerableDrops {
       coarseWindows += 1
       if coarseWindows >= Self.patience, index < levels.count - 1 { fall(at: now) }
       return

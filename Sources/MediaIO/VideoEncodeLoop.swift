@@ -235,9 +235,8 @@ struct VideoEncodeLoop {
 
   private func makeEncoder(_ size: VideoSize, _ encoding: VideoEncoding) throws(CodecError) -> VP8Encoder {
     var configuration = VP8Encoder.Configuration(
-      size: size, bitrate: encoding.bitrate, frameRate: pipeline.frameRate)
+      size: size, bitrate: encoding.bitrate, frameRate: pipeline.frameRate, contentHint: pipeline.content)
     configuration.temporalLayers = encoding.temporalLayers
-    configuration.contentHint = pipeline.content
     return try VP8Encoder(configuration)
   }
 }

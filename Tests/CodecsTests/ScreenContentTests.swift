@@ -1,4 +1,5 @@
 import Base
+import TestSupport
 import Testing
 
 @testable import Codecs
@@ -9,62 +10,45 @@ import Testing
   private static let frameRate = 15
   private static let pool = VideoFramePool()
 
-  /// Letters of 5x7 points of a fixed random shape, in cells of 8x12, black on white; as high as all that is seen.
-  private static let page: [UInt8] = {
-    var generator = SeededGenerator(seed: 4)
-    let letters = (0..<40).map { _ in UInt64.random(in: 0...UInt64.max, using: &generator) }
-    let (columns, lines) = (size.width / 8, 120)
-    var page = [UInt8](repeating: 235, count: size.width * lines * 12)
-    for line in 0..<lines {
-      let length = Int.random(in: 20...columns, using: &generator)
-      for column in 0..<length {
-        let letter = Int.random(in: 0..<50, using: &generator)
-        guard letter < letters.count else { continue }
-        for bit in 0..<35 where letters[letter] >> UInt64(bit) & 1 == 1 {
-          page[(line * 12 + bit / 5) * size.width + column * 8 + bit % 5] = 16
-        }
-      }
-    }
-    return page
-  }()
+  private static let text = ScrollingText(width: size.width, height: size.height, scrollable: 1080)
 
   private func picture(scrolledBy offset: Int, at time: Instant) -> VideoFrame {
     let (width, height) = (Self.size.width, Self.size.height)
     return VideoFrame(width: width, height: height, time: time, pool: Self.pool) {
       y, u, v, strideY, strideUV in
-      Self.page.withUnsafeBufferPointer { page in
-        guard let base = page.baseAddress else { return }
-        for row in 0..<height {
-          (y + row * strideY).update(from: base + (row + offset) * width, count: width)
-        }
-      }
+      Self.text.copy(to: y, stride: strideY, scrolledBy: offset)
       u.update(repeating: 128, count: strideUV * height / 2)
       v.update(repeating: 128, count: strideUV * height / 2)
     }
   }
 
-  /// Of what is seen while it moves, and of what is seen a second after it has stopped.
-  private func quality(_ hint: ContentHint, bitrate: Int) throws -> (moving: Double, still: Double) {
-    var configuration = VP8Encoder.Configuration(
-      size: Self.size, bitrate: bitrate, frameRate: Self.frameRate)
-    configuration.contentHint = hint
-    let encoder = try VP8Encoder(configuration)
+  private struct Outcome {
+    /// SSIM of what is seen while it moves, and of what is seen a second after it has stopped.
+    var (moving, still) = (0.0, 0.0)
+    /// Of the moving pictures, those that the rate control did not leave out.
+    var kept = 0
+  }
+
+  private func outcome(_ hint: ContentHint, bitrate: Int, step: Int) throws -> Outcome {
+    let encoder = try VP8Encoder(
+      VP8Encoder.Configuration(
+        size: Self.size, bitrate: bitrate, frameRate: Self.frameRate, contentHint: hint))
     let decoder = try VP8Decoder()
     let (stop, end) = (2 * Self.frameRate, 3 * Self.frameRate)
     var seen: VideoFrame?
-    var quality: [Double] = []
+    var outcome = Outcome()
     for number in 0...end {
       let time = Instant.zero + .seconds(1) * number / Self.frameRate
-      let original = picture(scrolledBy: 23 * min(number, stop), at: time)
+      let original = picture(scrolledBy: step * min(number, stop), at: time)
       // What the rate control leaves out is not seen.
       if let encoded = try encoder.encode(original, keyFrame: number == 0) {
         seen = try decoder.decode(encoded.bytes, time: time)?.copy()
+        if number < stop { outcome.kept += 1 }
       }
-      if number == stop - 1 || number == end {
-        quality.append(Self.similarity(original, try #require(seen)))
-      }
+      if number == stop - 1 { outcome.moving = Self.similarity(original, try #require(seen)) }
     }
-    return (quality[0], quality[1])
+    outcome.still = Self.similarity(picture(scrolledBy: step * stop, at: .zero), try #require(seen))
+    return outcome
   }
 
   /// SSIM of luma, the mean over blocks of 8x8 points.
@@ -96,11 +80,18 @@ import Testing
     return total / Double(size.width / 8 * size.height / 8)
   }
 
-  @Test(arguments: [625_000, 800_000]) func aPictureIsSharpASecondAfterItHasStopped(bitrate: Int) throws {
-    let text = try quality(.text, bitrate: bitrate)
-    let motion = try quality(.motion, bitrate: bitrate)
-    // While it moves nothing can be read, with either.
-    #expect(text.moving < 0.5 && motion.moving < 0.5, "\(text.moving), \(motion.moving)")
+  @Test func textThatScrollsIsFoundAgainAndIsSharpASecondAfterItHasStopped() throws {
+    let text = try outcome(.text, bitrate: 800_000, step: 23)
+    let motion = try outcome(.motion, bitrate: 800_000, step: 23)
+    #expect(text.kept == 30 && motion.kept < 15, "\(text.kept), \(motion.kept)")
+    #expect(text.moving > 0.9 && motion.moving < 0.5, "\(text.moving), \(motion.moving)")
+    #expect(text.still > 0.95, "\(text.still)")
+    #expect(text.still > motion.still + 0.01, "\(text.still), \(motion.still)")
+  }
+
+  @Test func textThatIsLostWhileItMovesIsSharpASecondAfterItHasStopped() throws {
+    let text = try outcome(.text, bitrate: 625_000, step: 36)
+    let motion = try outcome(.motion, bitrate: 625_000, step: 36)
     #expect(text.still > 0.95, "\(text.still)")
     #expect(text.still > motion.still + 0.01, "\(text.still), \(motion.still)")
   }

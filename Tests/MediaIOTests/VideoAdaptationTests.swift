@@ -43,12 +43,18 @@ import Testing
     var adaptation = VideoAdaptation(.text)
     var levels: [VideoAdaptation.Level] = []
     for second in 0..<12 {
-      _ = run(&adaptation, from: start + .seconds(second), seconds: 1) { _ in 56 }
+      _ = run(&adaptation, from: start + .seconds(second), seconds: 1) { _ in nil }
       if levels.last != adaptation.level { levels.append(adaptation.level) }
     }
     #expect(levels.count == 5 && levels.allSatisfy { $0.halvings == 0 })
     #expect(levels.map(\.rate) == levels.map(\.rate).sorted(by: >))
     #expect(levels.last?.rate == 0.2)
+  }
+
+  @Test func aScreenThatMovesGetsCoarseAndNotSlow() {
+    var adaptation = VideoAdaptation(.text)
+    let result = run(&adaptation, from: start, seconds: 10) { _ in 63 }
+    #expect(result.encoded == 300 && result.changes == 0)
   }
 
   @Test(arguments: [(1, 200), (2, 150)]) func fewerPicturesAreEvenlySpaced(index: Int, expected: Int) {
