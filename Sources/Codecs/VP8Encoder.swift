@@ -44,6 +44,8 @@ package final class VP8Encoder {
   private var firstCapture: Instant?
   private var lastCapture: Instant?
   private var lastSlot: Int64 = -1
+  /// Of text.
+  private var debt = BitDebt()
 
   package init(_ configuration: Configuration) throws(CodecError) {
     self.configuration = configuration
@@ -73,6 +75,10 @@ package final class VP8Encoder {
     let time = time ?? frame.time
     let paused = lastCapture.map { time - $0 > Self.pause } ?? false
     lastCapture = time
+    let isInDebt = debt.isTooHigh(at: time, bitrate: configuration.bitrate)
+    if configuration.contentHint == .text, isInDebt, !keyFrame, frame.size == configuration.size {
+      return nil
+    }
     if frame.size != configuration.size || keyFrame && paused {
       configuration.size = frame.size
       close()
@@ -95,6 +101,7 @@ package final class VP8Encoder {
     while let packet = vpx_codec_get_cx_data(&context, &iterator) {
       guard packet.pointee.kind == VPX_CODEC_CX_FRAME_PKT else { continue }
       let encoded = packet.pointee.data.frame
+      debt.add(bytes: encoded.sz)
       let isKeyFrame = encoded.flags & UInt32(VPX_FRAME_IS_KEY) != 0
       return EncodedVideoFrame(
         bytes: Array(UnsafeRawBufferPointer(start: encoded.buf, count: encoded.sz)),
@@ -146,7 +153,7 @@ package final class VP8Encoder {
     settings.rc_buf_initial_sz = 500
     settings.rc_buf_optimal_sz = 600
     settings.rc_buf_sz = 1000
-    settings.rc_dropframe_thresh = 30
+    settings.rc_dropframe_thresh = configuration.contentHint == .text ? 0 : 30  // text: see `BitDebt`
     settings.kf_mode = VPX_KF_DISABLED
     layers.configure(&settings)
     applyBitrate()

@@ -175,6 +175,7 @@ struct VideoEncodeLoop {
       for index in encoders.indices { encoders[index].keyFrameWanted = false }
       return
     }
+    pipeline.published.withLock { $0.statistics.framesCaptured += 1 }
     do {
       for index in encoders.indices { try encode(frame, capturedAt: time, encoding: index) }
     } catch {

@@ -25,6 +25,8 @@ package final class VideoPublishPipeline: Sendable {
     package var frameHeight = 0
     /// Encoded over the last second.
     package var framesPerSecond = 0
+    /// Handed over by the source, while somebody watches: what is not in `framesEncoded` was left out for want of bits.
+    package var framesCaptured = 0
     package var framesEncoded = 0
     package var keyFramesEncoded = 0
     /// Seconds.

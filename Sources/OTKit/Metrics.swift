@@ -55,6 +55,7 @@ extension Metrics {
     self = [
       "frameWidth": Double(pipeline.frameWidth), "frameHeight": Double(pipeline.frameHeight),
       "framesPerSecond": Double(pipeline.framesPerSecond),
+      "framesCaptured": Double(pipeline.framesCaptured),
       "framesEncoded": Double(pipeline.framesEncoded),
       "keyFramesEncoded": Double(pipeline.keyFramesEncoded),
       "totalEncodeTime": pipeline.totalEncodeTime, "targetBitrate": Double(pipeline.targetBitrate),

@@ -50,7 +50,7 @@ extension CallTests {
         (
           0, "publisher.video",
           "bytesSent packetsSent packetsLost jitter roundTripTime nackCount pliCount firCount "
-            + "targetBitrate availableOutgoingBitrate framesEncoded keyFramesEncoded framesSent framesPerSecond "
+            + "targetBitrate availableOutgoingBitrate framesCaptured framesEncoded keyFramesEncoded framesSent framesPerSecond "
             + "frameWidth frameHeight totalEncodeTime mos"
         ),
         (

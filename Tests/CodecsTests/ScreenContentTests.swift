@@ -27,6 +27,8 @@ import Testing
     var (moving, still) = (0.0, 0.0)
     /// Of the moving pictures, those that the rate control did not leave out.
     var kept = 0
+    /// All that was made.
+    var bytes = 0
   }
 
   private func outcome(_ hint: ContentHint, bitrate: Int, step: Int) throws -> Outcome {
@@ -43,6 +45,7 @@ import Testing
       // What the rate control leaves out is not seen.
       if let encoded = try encoder.encode(original, keyFrame: number == 0) {
         seen = try decoder.decode(encoded.bytes, time: time)?.copy()
+        outcome.bytes += encoded.bytes.count
         if number < stop { outcome.kept += 1 }
       }
       if number == stop - 1 { outcome.moving = Self.similarity(original, try #require(seen)) }
@@ -80,19 +83,23 @@ import Testing
     return total / Double(size.width / 8 * size.height / 8)
   }
 
-  @Test func textThatScrollsIsFoundAgainAndIsSharpASecondAfterItHasStopped() throws {
-    let text = try outcome(.text, bitrate: 800_000, step: 23)
-    let motion = try outcome(.motion, bitrate: 800_000, step: 23)
+  /// One to three lines a picture, from the key frame on.
+  @Test(arguments: [(300_000, 12), (400_000, 23), (625_000, 36)])
+  func textThatScrollsGetsCoarseAndIsThenSharp(
+    bitrate: Int, step: Int
+  ) throws {
+    let text = try outcome(.text, bitrate: bitrate, step: step)
+    let motion = try outcome(.motion, bitrate: bitrate, step: step)
     #expect(text.kept == 30 && motion.kept < 15, "\(text.kept), \(motion.kept)")
-    #expect(text.moving > 0.9 && motion.moving < 0.5, "\(text.moving), \(motion.moving)")
+    #expect(text.moving > 0.85, "\(text.moving)")
     #expect(text.still > 0.95, "\(text.still)")
     #expect(text.still > motion.still + 0.01, "\(text.still), \(motion.still)")
   }
 
-  @Test func textThatIsLostWhileItMovesIsSharpASecondAfterItHasStopped() throws {
-    let text = try outcome(.text, bitrate: 625_000, step: 36)
-    let motion = try outcome(.motion, bitrate: 625_000, step: 36)
-    #expect(text.still > 0.95, "\(text.still)")
-    #expect(text.still > motion.still + 0.01, "\(text.still), \(motion.still)")
+  /// What is left out is made up for: over time no more is made than may be.
+  @Test func picturesAreLeftOutWhereEvenTheCoarsestAreTooLarge() throws {
+    let text = try outcome(.text, bitrate: 60_000, step: 36)
+    #expect(text.kept < 20, "\(text.kept)")
+    #expect(text.bytes < 60_000 / 8 * 2 + Int(2.5 * 60_000) / 8 + 60_000, "\(text.bytes)")
   }
 }

@@ -98,7 +98,7 @@ private final class EventfulSource: VideoSource {
     try pipeline.start()
     try await eventually("the self-view") { own.frames.all.count >= 10 }
     #expect(frames.all.isEmpty)
-    #expect(pipeline.statistics.totalEncodeTime == 0)
+    #expect(pipeline.statistics.totalEncodeTime == 0 && pipeline.statistics.framesCaptured == 0)
     pipeline.setWatched(true)
     try await eventually("pictures") { frames.all.count >= 5 }
     #expect(frames.all.map(\.isKeyFrame).prefix(5) == [true, false, false, false, false])
@@ -132,6 +132,7 @@ private final class EventfulSource: VideoSource {
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
     #expect(pipeline.statistics.keyFramesEncoded == 2)
     #expect(pipeline.statistics.framesEncoded == frames.all.count)
+    #expect(pipeline.statistics.framesCaptured >= frames.all.count)
     #expect(pipeline.statistics.totalEncodeTime > 0)
   }
 

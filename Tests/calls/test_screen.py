@@ -5,7 +5,7 @@ import subprocess
 import time
 
 import pytest
-from otchat import LIMIT, subscriber
+from otchat import LIMIT, PICTURES, figure, receives, subscriber
 
 
 @pytest.fixture
@@ -85,6 +85,43 @@ def test_text_stays_legible(connect, display, tmp_path):
             eventually(arrives, "legible text")
         finally:
             terminal.terminate()
+
+
+SCROLLING = """
+line=0
+while line=$((line + 1)); do
+  echo "$line  The quick brown fox jumps over the lazy dog, $((line * line * 7919)) times and then again $((line * 31337)) more."
+  sleep 0.025
+done
+"""
+
+
+def test_pictures_of_scrolling_text_are_sent(connect, display):
+    captured, encoded = "publisher.video.framesCaptured", "publisher.video.framesEncoded"
+    bob = connect("--name", "bob", "--no-publish", "--audio-sink", "null")
+    alice = connect("--name", "alice", "--screen", "--audio-source", "none", "--audio-sink", "null", "--subscribe", "none",
+                    environment={"DISPLAY": display})
+    bob.stats(lambda s: figure(s, PICTURES) > 0, "a picture")
+    with subprocess.Popen(["xterm", "-display", display, "-geometry", "200x54+0+0", "-e", "bash", "-c", SCROLLING],
+                          stderr=subprocess.DEVNULL) as terminal:
+        try:
+            start = alice.stats(lambda s: figure(s, captured) > 0, "pictures")
+
+            def keeps(end):
+                """Nearly all of some hundred pictures: not ten of fifteen, as when they are too coarse for a camera."""
+                nonlocal start
+                if figure(end, captured) < figure(start, captured) + 100:
+                    return False
+                kept = (figure(end, encoded) - figure(start, encoded)) / (figure(end, captured) - figure(start, captured))
+                print(f"{kept:.2f} of the pictures are sent")
+                first, start = start, end
+                return kept >= 0.9 and first
+
+            end = alice.stats(keeps, "nine of ten pictures of scrolling text")
+            receives(bob, alice)
+        finally:
+            terminal.terminate()
+    assert figure(end, "publisher.video.frameWidth") == 1280
 
 
 def test_without_a_screen_it_says_so(connect):
