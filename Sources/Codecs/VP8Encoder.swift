@@ -101,7 +101,7 @@ package final class VP8Encoder {
     while let packet = vpx_codec_get_cx_data(&context, &iterator) {
       guard packet.pointee.kind == VPX_CODEC_CX_FRAME_PKT else { continue }
       let encoded = packet.pointee.data.frame
-      debt.add(bytes: encoded.sz)
+      debt.add(bytes: encoded.sz, bitrate: configuration.bitrate)
       let isKeyFrame = encoded.flags & UInt32(VPX_FRAME_IS_KEY) != 0
       return EncodedVideoFrame(
         bytes: Array(UnsafeRawBufferPointer(start: encoded.buf, count: encoded.sz)),
