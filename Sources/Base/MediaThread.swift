@@ -34,6 +34,23 @@ package struct MediaThread: Sendable {
     if (try? start(name: name, body)) == nil { body() }
   }
 
+  /// Throws if the system does not give `count` threads at once now. They have ended when it returns. The pool of
+  /// Swift's runtime waits for ever where it gets none, so who stands on it asks here first.
+  ///
+  /// - Parameter stack: the size in bytes of each one's; that of the pool's where nobody has set another.
+  package static func expect(_ count: Int, stack: Int = 8 << 20) throws(ThreadError) {
+    let end = Semaphore()
+    let latest = MonotonicClock.now() + .seconds(60)
+    var threads: [MediaThread] = []
+    defer {
+      for _ in threads { end.post() }
+      for thread in threads { thread.join(until: latest) }
+    }
+    for _ in 0..<count {
+      threads.append(try start(name: "expected", stack: stack) { _ = end.wait(until: latest) })
+    }
+  }
+
   static func start(
     name: String, stack: Int, _ body: @escaping @Sendable () -> Void
   ) throws(ThreadError) -> MediaThread {

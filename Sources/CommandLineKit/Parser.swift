@@ -103,7 +103,7 @@ private struct Parser {
       }
     }
     if let missing = command.operands.dropFirst(arguments.operands.count).first(where: \.isRequired) {
-      throw .missingOperand(missing.placeholder, command: command.name)
+      throw .missingOperand(missing.placeholder, command: command.name, choices: missing.choices)
     }
     return .run(arguments)
   }

@@ -34,7 +34,7 @@ package enum UsageError: Error, Equatable, Sendable {
   /// - Parameter value: nil if the flag's values are secret.
   case invalidValue(flag: String, value: String?, expected: String, suggestion: String?, place: Place)
   case unexpectedOperand(String, command: String, place: Place)
-  case missingOperand(String, command: String)
+  case missingOperand(String, command: String, choices: [String])
   /// Declared, and not in this version: a flag, a command, or one word of a flag's values.
   case notYet(String, place: Place)
   case unknownKey(String, suggestion: String?, place: Place)
@@ -56,7 +56,7 @@ package enum UsageError: Error, Equatable, Sendable {
       "\(flag): \(value.map { "'\(printable($0))' is not" } ?? "the value is not") \(expected)\(text(of: place))"
     case .unexpectedOperand(let operand, let command, let place):
       "'\(command)' does not take '\(printable(operand))'\(text(of: place))"
-    case .missingOperand(let placeholder, let command): "'\(command)' needs \(placeholder)"
+    case .missingOperand(let placeholder, let command, _): "'\(command)' needs \(placeholder)"
     case .notYet(let what, let place): "\(what) is not in this version yet\(text(of: place))"
     case .unknownKey(let key, _, let place): "unknown key '\(printable(key))'\(text(of: place))"
     case .wrongKind(let key, let expected, let place): "\(key) should be \(expected)\(text(of: place))"
@@ -67,6 +67,8 @@ package enum UsageError: Error, Equatable, Sendable {
   package var hint: String? {
     switch self {
     case .missingCommand(_, let candidates): "one of: " + candidates.joined(separator: ", ")
+    case .missingOperand(_, _, let choices):
+      choices.isEmpty ? nil : "one of: " + choices.joined(separator: ", ")
     case .unknownCommand(_, let suggestion), .unknownKey(_, let suggestion, _),
       .invalidValue(_, _, _, let suggestion, _):
       suggestion.map { "did you mean '\($0)'?" }

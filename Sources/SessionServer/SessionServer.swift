@@ -82,6 +82,7 @@ package actor SessionServer {
       publicAddress = PublicAddress(url: text)
       guard publicAddress != nil else { throw .badPublicURL(text) }
     }
+    if let path = configuration.archiveDirectory { try ArchiveStore(path: path).prepare() }
     let project = try Self.project(configuration)
     var web = WebServer.Configuration()
     web.host = configuration.host

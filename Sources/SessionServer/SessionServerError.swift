@@ -4,6 +4,8 @@ package enum SessionServerError: Error, Equatable, Sendable {
   case web(WebServerError)
   /// The state directory or a file in it: cannot be made, read or written.
   case state(path: String, reason: String)
+  /// The directory of the archives: is none, or cannot be made or written to.
+  case archives(path: String, reason: String)
   /// A kept file with something else in it than what was written there.
   case badStateFile(path: String)
   /// Clients from elsewhere, and neither an access key nor leave to serve everybody.

@@ -76,6 +76,10 @@ struct Failure: Error {
       self.init(
         .cannotWrite, "the state directory\(path.isEmpty ? "" : " \(path)"): \(reason)",
         hint: "XDG_STATE_HOME names another place")
+    case .archives(let path, let reason):
+      self.init(
+        .cannotWrite, "archives cannot be kept in \(path): \(reason)",
+        hint: "--archive-dir names another place")
     case .badStateFile(let path):
       self.init(
         .badConfiguration, "\(path) does not hold what was written there",

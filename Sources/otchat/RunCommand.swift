@@ -65,6 +65,9 @@ struct RunCommand {
       data = Data(builtIn.json)
     } else if let content = FileManager.default.contents(atPath: name) {
       data = content
+    } else if FileManager.default.fileExists(atPath: name) {
+      throw Failure(
+        .inputMissing, "cannot read the scenario file \(name): it is a folder, or may not be read")
     } else {
       let near = Suggestion.nearest(to: name, among: BuiltInScenario.allCases.map(\.rawValue))
       throw Failure(

@@ -13,6 +13,10 @@ func run(_ words: [String]) async throws {
   case .run(var arguments):
     try arguments.merge(environment: ProcessInfo.processInfo.environment)
     switch arguments.command.name {
+    case "token create", "token inspect", "completions", "man": break
+    default: try ProcessNeeds.check()
+    }
+    switch arguments.command.name {
     case "connect": try await ConnectCommand(arguments).run()
     case "doctor": try await DoctorCommand(arguments).run()
     case "load": try await LoadCommand(arguments).run()

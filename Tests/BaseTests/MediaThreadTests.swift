@@ -22,6 +22,13 @@ import Testing
     #expect(said.contains("otchat: hint: a limit on threads or memory is reached: 'ulimit -u'"))
   }
 
+  @Test func threadsThatAreThereCanBeExpectedAndOthersNot() throws {
+    try MediaThread.expect(8)
+    #expect(throws: ThreadError(name: "expected", errno: EAGAIN)) {
+      try MediaThread.expect(2, stack: Self.absurdStack)
+    }
+  }
+
   @Test func whatIsAsideIsDone() {
     let done = Semaphore()
     MediaThread.runAside(name: "aside") { done.post() }

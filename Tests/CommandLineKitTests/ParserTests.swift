@@ -161,7 +161,9 @@ struct ParserTests {
   }
 
   @Test func operandsAreCounted() {
-    #expect(failure("key", "show") == .missingOperand("KEY", command: "key show"))
+    let missing = failure("key", "show")
+    #expect(missing == .missingOperand("KEY", command: "key show", choices: ["old", "new"]))
+    #expect(missing?.hint == "one of: old, new")
     #expect(failure("go", "a", "b") == .unexpectedOperand("b", command: "go", place: .argument(3)))
   }
 

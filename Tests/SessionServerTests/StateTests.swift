@@ -48,6 +48,21 @@ private func mode(_ path: String) -> mode_t {
 }
 
 @Suite struct StateTests {
+  @Test func aPlaceForArchivesThatIsNoneIsToldAtTheStart() throws {
+    let temporary = TemporaryDirectory()
+    let folder = temporary.path + "/a/archives"
+    try ArchiveStore(path: folder).prepare()
+    #expect(mode(folder) == 0o700)
+    let file = temporary.path + "/file"
+    close(open(file, O_CREAT | O_WRONLY, 0o600))
+    #expect(throws: SessionServerError.archives(path: file, reason: "Not a directory")) {
+      try ArchiveStore(path: file).prepare()
+    }
+    #expect(throws: SessionServerError.archives(path: file + "/in", reason: "Not a directory")) {
+      try ArchiveStore(path: file + "/in").prepare()
+    }
+  }
+
   @Test func findsTheStandardPlace() {
     #expect(StateDirectory.standardPath { ["XDG_STATE_HOME": "/s", "HOME": "/h"][$0] } == "/s/otchat")
     #expect(

@@ -40,6 +40,23 @@ def test_an_access_key_in_the_address(binary, home):
         assert f"http://127.0.0.1:{port}/?accessKey=KEY (KEY is the access key)" in said and "sesame" not in said
 
 
+@pytest.mark.parametrize("command", [("connect",), ("serve", "--port", "0"), ("devices",)])
+@pytest.mark.parametrize("limit", [4, 7, 9, 18])
+def test_too_few_descriptors(binary, home, command, limit):
+    """Neither a trap nor a hang: an error that says what to raise."""
+    done = subprocess.run(["prlimit", f"--nofile={limit}:{limit}", binary, *command], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 70, done
+    assert "file descriptors are left" in done.stderr and "hint: 'ulimit -n 1024'" in done.stderr
+
+
+def test_a_place_for_archives_that_is_none(binary, home):
+    done = subprocess.run([binary, "serve", "--port", "0", "--archive-dir", "/dev/null"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 73, done
+    assert "archives cannot be kept in /dev/null: Not a directory" in done.stderr and "--archive-dir" in done.stderr
+
+
 def test_https_where_there_is_none(binary, server):
     for more in ((), ("--insecure",)):
         status, said = run(binary, "--server", server.url.replace("http:", "https:"), *more)

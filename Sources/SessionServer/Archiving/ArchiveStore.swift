@@ -16,6 +16,20 @@ struct ArchiveStore {
 
   func directory(_ id: String) -> String { path + "/" + id }
 
+  /// Makes the directory if need be: who named one learns now that nothing can be kept there, not after a call.
+  func prepare() throws(SessionServerError) {
+    do throws(SessionServerError) {
+      _ = try StateDirectory(path: path)
+    } catch {
+      guard case .state(let path, let reason) = error else { throw error }
+      throw .archives(path: path, reason: reason)
+    }
+    // The dot tells a folder from a file.
+    guard access(path + "/.", W_OK | X_OK) == 0 else {
+      throw .archives(path: path, reason: String(cString: strerror(errno)))
+    }
+  }
+
   /// All that were kept and can be read, but those that another server of this directory is recording.
   /// Nothing if there is no such directory yet.
   func load() -> [Archive] {
