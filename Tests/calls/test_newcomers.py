@@ -50,6 +50,22 @@ def test_too_few_descriptors(binary, home, command, limit):
     assert "file descriptors are left" in done.stderr and "hint: 'ulimit -n 1024'" in done.stderr
 
 
+@pytest.mark.parametrize("command", [("connect",), ("serve", "--port", "0"), ("run", "smoke")])
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 8])
+def test_too_few_threads(binary, home, command, limit):
+    """The runtime waits for ever for a thread that it does not get. Root has no such limit: it takes another user."""
+    user = ["setpriv", "--reuid=64321", "--regid=64321", "--clear-groups"]
+    if subprocess.run([*user, "test", "-x", binary], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("needs root, and a program that others may start")
+    run_limited = [*user, "prlimit", f"--nproc={limit}", binary]
+    done = subprocess.run([*run_limited, *command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          timeout=LIMIT)
+    assert done.returncode == 70, done
+    assert "error: no threads left" in done.stderr and "hint: a limit on threads" in done.stderr
+    version = subprocess.run([*run_limited, "--version"], capture_output=True, text=True, timeout=LIMIT)
+    assert version.returncode == 0 and version.stdout.startswith("otchat ")
+
+
 def test_a_place_for_archives_that_is_none(binary, home):
     done = subprocess.run([binary, "serve", "--port", "0", "--archive-dir", "/dev/null"], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=LIMIT)
