@@ -253,7 +253,9 @@ private final class Transfer {
       if CertificateProblem.isNoTLS(more) { return .notTLS(host: url.hostName, port: url.port) }
       var verification = 0
       otchat_curl_get_long(curl, CURLINFO_SSL_VERIFYRESULT, &verification)
-      let reason = verification == 0 ? detail : CertificateProblem.text(verification)
+      // Of a handshake that never came to a certificate libcurl says 1, which is another name's otherwise.
+      let isCertificate = verification != 0 && !(status == CURLE_SSL_CONNECT_ERROR && verification == 1)
+      let reason = isCertificate ? CertificateProblem.text(verification) : "the handshake failed"
       return .tlsFailed(host: url.hostName, detail: reason)
     case CURLE_SSL_CACERT_BADFILE:
       return .certificateFileUnreadable(path: client.trust.certificateFile ?? "")

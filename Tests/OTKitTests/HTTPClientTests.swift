@@ -1,4 +1,5 @@
 import Base
+import Glibc
 import TestSupport
 import Testing
 
@@ -142,6 +143,32 @@ import Testing
     task.cancel()
     #expect(await task.value == .cancelled)
     #expect(MonotonicClock.now() - cancelled < .seconds(50))
+  }
+
+  @Test func aServerThatHangsUpInTheHandshakeHasNoWrongCertificate() async throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, size) == 0 && getsockname(listener, $0, &size) == 0
+      }
+    }
+    try #require(isBound && listen(listener, 4) == 0)
+    let thread = MediaThread(name: "hangs up") {
+      let client = accept(listener, nil, nil)
+      var hello = [UInt8](repeating: 0, count: 4096)
+      _ = read(client, &hello, hello.count)
+      close(client)
+    }
+    let url = "https://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/session"
+    await #expect(throws: OpenTokError.tlsFailed(host: "127.0.0.1", detail: "the handshake failed")) {
+      try await get(url)
+    }
+    #expect(thread.join(until: MonotonicClock.now() + .seconds(60)))
   }
 
   @Test func tellsThatAServerDoesNotSpeakTLS() async throws {
