@@ -39,6 +39,7 @@ let libraries: [Target] = [
   library("CNice", pkgConfig: "nice", apt: "libnice-dev"),
   library("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
   library("COpus", pkgConfig: "opus", apt: "libopus-dev"),
+  library("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
   library("CSRTP", pkgConfig: "libsrtp2", apt: "libsrtp2-dev"),
   library("CV4L2"),
   library("CVPX", pkgConfig: "vpx", apt: "libvpx-dev"),
@@ -62,7 +63,7 @@ let modules: [Target] =
     "OTKit",
     ["Base", "RTP", "SDP", "OpenTokProtocol", "Codecs", "MediaIO", "Peer", "CCurl", "CWebSockets", "CLinux"])
   + module(
-    "SessionServer", ["Base", "OpenTokProtocol", "COpenSSL", "CWebSockets", "CLinux"],
+    "SessionServer", ["Base", "OpenTokProtocol", "COpenSSL", "CSQLite", "CWebSockets", "CLinux"],
     resources: [.embedInCode("Resources")])
   + module(
     "Archiver", ["Base", "RTP", "Codecs", "MediaIO", "OpenTokProtocol", "OTKit", "SessionServer"])

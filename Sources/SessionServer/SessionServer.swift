@@ -43,6 +43,8 @@ package actor SessionServer {
   var recordings: [String: Recording] = [:]
   /// How many archives are being recovered.
   var recoveries = 0
+  /// Something of archives was given to the disk since the last request came.
+  var hasWritten = false
   /// Nil if sessions end with the process.
   var sessionStore: SessionStore?
   let disk = DiskQueue()
@@ -82,8 +84,10 @@ package actor SessionServer {
       publicAddress = PublicAddress(url: text)
       guard publicAddress != nil else { throw .badPublicURL(text) }
     }
-    if let path = configuration.archiveDirectory { try ArchiveStore(path: path).prepare() }
-    let project = try Self.project(configuration)
+    if let path = configuration.archiveDirectory { try ArchiveStore.prepare(path) }
+    let place = configuration.stateDirectory ?? configuration.archiveDirectory
+    let database = try place.map { (path) throws(SessionServerError) in try Database(stateDirectory: path) }
+    let project = try Self.project(configuration, database)
     var web = WebServer.Configuration()
     web.host = configuration.host
     web.port = configuration.port
@@ -111,7 +115,7 @@ package actor SessionServer {
     self.access = access
     self.publicAddress = publicAddress
     self.report = report
-    sessionStore = try Self.sessionStore(configuration)
+    sessionStore = try Self.sessionStore(configuration, database)
     callbacks = configuration.callbacks?.deliveries() ?? [:]
     webConfiguration = web
     apiKey = project.apiKey
@@ -128,11 +132,16 @@ package actor SessionServer {
     }
     rooms.gracePeriod = configuration.gracePeriod
     self.rooms = RoomDirectory(configuration: rooms)
-    store = (configuration.archiveDirectory ?? configuration.stateDirectory.map { $0 + "/archives" })
-      .map { ArchiveStore(path: $0) }
+    let archiveDirectory =
+      configuration.archiveDirectory ?? configuration.stateDirectory.map { $0 + "/archives" }
+    store = database.flatMap { database in
+      archiveDirectory.map { ArchiveStore(path: $0, database: database) }
+    }
     // Those of other keys belong to other servers of this directory.
-    let kept = store?.load().filter { SessionID($0.sessionID)?.belongs(to: project.apiKey) ?? false }
-    archives = ArchiveCatalogue(kept ?? [], limits: configuration.archiveLimits)
+    let kept = try store?.load() ?? []
+    archives = ArchiveCatalogue(
+      kept.filter { SessionID($0.sessionID)?.belongs(to: project.apiKey) ?? false },
+      limits: configuration.archiveLimits)
   }
 
   private func open() throws(SessionServerError) {
@@ -143,7 +152,9 @@ package actor SessionServer {
         loop: loop, configuration: webConfiguration, listening: listening,
         handlers: WebServer.Handlers(
           request: { request in
-            let response = router.answer(request)
+            self.hasWritten = false
+            var response = router.answer(request)
+            response.isHeld = self.hasWritten
             self.metrics.count(response)
             return response
           },
@@ -151,7 +162,8 @@ package actor SessionServer {
           opened: { self.opened($0) },
           message: { self.received($1, on: $0) },
           closed: { self.closed($0, $1) },
-          timer: { self.tick() }))
+          timer: { self.tick() },
+          held: { self.releaseOnceWritten($0) }))
     } catch {
       throw .web(error)
     }
@@ -159,7 +171,12 @@ package actor SessionServer {
     Log.info("serve", "listening on \(url)")
     report(.listening(url: url))
     carryOutArchives()
-    restoreSessions()
+    try restoreSessions()
+  }
+
+  /// An answer waits until what was given to the disk before it is there.
+  private func releaseOnceWritten(_ number: Int) {
+    disk.add { [loop] in loop.perform { self.assumeIsolated { $0.web?.release(number) } } }
   }
 
   private func watchSTUN() {
@@ -216,14 +233,15 @@ package actor SessionServer {
     SessionID(session).map { project.token(for: $0, role: role, data: "", now: now) }
   }
 
-  private static func project(_ configuration: Configuration) throws(SessionServerError) -> ProjectCredentials
-  {
+  private static func project(
+    _ configuration: Configuration, _ database: Database?
+  ) throws(SessionServerError) -> ProjectCredentials {
     if let key = configuration.apiKey, let secret = configuration.apiSecret {
       return ProjectCredentials(apiKey: key, apiSecret: secret)
     }
     var project: ProjectCredentials
-    if let path = configuration.stateDirectory {
-      project = try ProjectCredentials.kept(in: StateDirectory(path: path))
+    if let path = configuration.stateDirectory, let database {
+      project = try ProjectCredentials.kept(in: database, besides: StateDirectory(path: path))
     } else {
       project = .random()
     }

@@ -8,8 +8,19 @@ package enum SessionServerError: Error, Equatable, Sendable {
   case archives(path: String, reason: String)
   /// A kept file with something else in it than what was written there.
   case badStateFile(path: String)
+  /// The database of a version of otchat that is newer than this one.
+  case newerState(path: String)
   /// Clients from elsewhere, and neither an access key nor leave to serve everybody.
   case accessKeyNeeded(host: String)
   /// A public URL that is not `http://` or `https://` and a host.
   case badPublicURL(String)
+
+  /// For logs: what is wrong with the state directory.
+  var text: String {
+    switch self {
+    case .state(let path, let reason): "\(path): \(reason)"
+    case .badStateFile(let path): "\(path) is damaged"
+    default: "\(self)"
+    }
+  }
 }

@@ -83,7 +83,11 @@ struct Failure: Error {
     case .badStateFile(let path):
       self.init(
         .badConfiguration, "\(path) does not hold what was written there",
-        hint: "delete it, and new credentials are made; or give --api-key and OTCHAT_API_SECRET")
+        hint: "move it away, and new credentials are made; or XDG_STATE_HOME names another place")
+    case .newerState(let path):
+      self.init(
+        .badConfiguration, "\(path) was written by a newer version of otchat",
+        hint: "install that version again, or XDG_STATE_HOME names another place")
     case .accessKeyNeeded(let host):
       self.init(
         .usage, "others can reach \(host), and everybody could take part",

@@ -362,28 +362,40 @@ import Testing
     // The server was stopped in an orderly way: the archive is finished.
     #expect(recorders.calls.last == "stop")
     let id = ids.withLock { $0[0] }
-    let record = directory.path + "/archives/\(id)/archive.json"
+    // Without a state directory the database is beside the archives.
+    let path = directory.path + "/archives"
+    let store = ArchiveStore(path: path, database: try Database(stateDirectory: path))
     try await withRecordingServer(directory, recorders) { server in
       let archive = try ask(server, "GET", "/\(id)").json()
       #expect(archive["status"] == "available")
       #expect(archive["reason"] == "the server was stopped")
     }
     // As one that was killed leaves it.
-    let kept = try #require(Archive(record: try JSON(parsing: try bytes(of: record))))
+    let kept = try #require(try store.load().first { $0.id == id })
     var running = kept
     running.status = .started
     running.file = nil
-    try ArchiveStore(path: directory.path + "/archives").keep(running)
+    try store.keep(running)
     recorders.set { $0.calls = [] }
     try await withRecordingServer(directory, recorders) { server in
       let archive = try await untilAvailable(server, id)
       #expect(archive["reason"] == "the server ended while it was recording")
       #expect(recorders.calls == ["recover"])
     }
+    // As a version left it that kept the record beside the files; somebody may have copied it here.
+    try store.database.transaction { (connection) throws(SessionServerError) in
+      try connection.run("DELETE FROM archive")
+    }
+    let place = try StateDirectory(path: store.directory(id))
+    for _ in 0..<2 {
+      _ = try place.write("archive.json", kept.record.serialized())
+      #expect(try store.load() == [kept])
+      #expect(!place.names.contains("archive.json"))
+    }
     // Another server of that directory is recording it: hands off.
-    try ArchiveStore(path: directory.path + "/archives").keep(running)
+    try store.keep(running)
     recorders.set { $0.calls = [] }
-    let lock = try #require(ArchiveStore(path: directory.path + "/archives").lock(id))
+    let lock = try #require(store.lock(id))
     try await withRecordingServer(directory, recorders) { server in
       let answer = try ask(server, "GET", "/\(id)")
       #expect(answer.status == 404)
@@ -419,12 +431,6 @@ import Testing
       #expect(archive?["name"] == "all of it")
       #expect(archive?["streams"]?[0]?["streamId"] == "s")
     }
-  }
-
-  private func bytes(of path: String) throws -> [UInt8] {
-    try #require(
-      try StateDirectory(path: String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)))
-        .read("archive.json"))
   }
 }
 

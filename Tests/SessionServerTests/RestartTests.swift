@@ -8,6 +8,10 @@ import Testing
 
 /// A server that goes away and another one in its place, over real sockets.
 @Suite struct RestartTests {
+  private final class Asked: Sendable {
+    let answer = Lock<JSON?>(nil)
+  }
+
   private func withKeptSessions(
     _ directory: borrowing TemporaryDirectory, restarts: Bool = true, key: String = "100",
     recorders: FakeRecorders? = nil,
@@ -97,25 +101,33 @@ import Testing
     }
   }
 
+  /// What the database holds of sessions, seen from outside.
+  private func records(_ directory: borrowing TemporaryDirectory) throws -> [String] {
+    let database = try Database(stateDirectory: directory.path)
+    return try database.transaction { (connection) throws(SessionServerError) in
+      try connection.rows("SELECT record FROM session").compactMap { $0[0]?.text }
+    }
+  }
+
   @Test func whatCannotBeWrittenIsTriedAgain() async throws {
     let directory = TemporaryDirectory()
-    let sessions = try StateDirectory(path: directory.path + "/sessions")
-    func records() -> [String] { sessions.names.filter { $0.hasSuffix(".json") } }
     var anna: SignallingClient?
     try await withKeptSessions(directory) { server in
       anna = try SignallingClient(server, id: "anna")
       try anna?.join()
-      try await eventually("a record") { records().count == 1 }
-      let name = try #require(records().first)
-      // In its place there is something that no file can take.
-      sessions.remove(name)
-      #expect(mkdir(sessions.file(name), 0o700) == 0)
+      try await eventually("a record") { try records(directory).count == 1 }
+      func change(_ sql: String) throws {
+        try Database(stateDirectory: directory.path).transaction { (connection) throws(SessionServerError) in
+          try connection.run(all: sql)
+        }
+      }
+      try change("CREATE TRIGGER full BEFORE INSERT ON session BEGIN SELECT RAISE(ABORT, 'full'); END")
       #expect(try anna?.publish("stream-of-anna").status == 200)
       try await eventually("a failure") { await server.isWritingBroken }
-      #expect(rmdir(sessions.file(name)) == 0)
+      #expect(try records(directory).allSatisfy { !$0.contains("stream-of-anna") })
+      try change("DROP TRIGGER full")
       try await eventually("the stream on the disk") {
-        guard let bytes = try? sessions.read(name) else { return false }
-        return String(decoding: bytes, as: UTF8.self).contains("stream-of-anna")
+        try records(directory).contains { $0.contains("stream-of-anna") }
       }
       #expect(await !server.isWritingBroken)
     }
@@ -123,7 +135,6 @@ import Testing
 
   @Test func aDiskThatHangsHoldsNobodyUp() async throws {
     let directory = TemporaryDirectory()
-    let sessions = try StateDirectory(path: directory.path + "/sessions")
     let recorders = FakeRecorders()
     let signed = ["X-TB-PARTNER-AUTH": "100:test-secret"]
     try await withKeptSessions(directory, recorders: recorders) { server in
@@ -135,9 +146,12 @@ import Testing
       for client in [anna, bert] { try client.join() }
       #expect(try anna.publish("stream-of-anna").status == 200)
       let body: JSON = ["sessionId": .string(anna.base.session)]
-      let archive = try server.json("POST", "/v2/project/100/archive", headers: signed, body: body)
-      let id = try #require(archive["id"]?.stringValue)
-      #expect(archive["status"] == "started")
+      // Who asks for an archive is answered when that is written down.
+      let asked = Asked()
+      _ = MediaThread(name: "asks") {
+        let answer = try? server.json("POST", "/v2/project/100/archive", headers: signed, body: body)
+        asked.answer.withLock { $0 = answer }
+      }
       // Longer than a change waits to be written, and than a tick.
       for number in 0..<25 {
         try await Task.sleep(for: .milliseconds(50))
@@ -147,21 +161,22 @@ import Testing
             == 200)
         #expect(try bert.next(.signal).content["data"]?.integerValue == Int64(number))
       }
-      #expect(sessions.names.allSatisfy { !$0.hasSuffix(".json") })
+      #expect(try records(directory).isEmpty)
       #expect(recorders.calls.isEmpty)
+      #expect(asked.answer.withLock { $0 } == nil)
+      disk.post()
+      try await eventually("the answer") { asked.answer.withLock { $0 } != nil }
+      let archive = try #require(asked.answer.withLock { $0 })
+      let id = try #require(archive["id"]?.stringValue)
+      #expect(archive["status"] == "started")
       let path = "/v2/project/100/archive/\(id)"
       #expect(try server.request("POST", path + "/stop", headers: signed).status == 200)
-      disk.post()
       try await eventually("the archive is finished") {
         try server.json("GET", path, headers: signed)["status"] == "available"
       }
       #expect(recorders.calls == ["make composed 640x480", "start", "stop"])
       try await eventually("the session on the disk") {
-        sessions.names.contains { name in
-          name.hasSuffix(".json")
-            && (try? sessions.read(name)).map { String(decoding: $0, as: UTF8.self) }?.contains("bert")
-              == true
-        }
+        try records(directory).contains { $0.contains("bert") }
       }
       #expect(try server.request("DELETE", path, headers: signed).status == 204)
       try await eventually("the archive is gone") { access(directory.path + "/archives/" + id, F_OK) != 0 }
@@ -209,18 +224,34 @@ import Testing
     let directory = TemporaryDirectory()
     let path = directory.path + "/sessions"
     let state = try StateDirectory(path: path)
+    let database = try Database(stateDirectory: directory.path)
     #expect(mkdir(state.file("server.lock"), 0o700) == 0)
     #expect(throws: SessionServerError.state(path: state.file("server.lock"), reason: "Is a directory")) {
-      _ = try SessionStore(path: path)
+      _ = try SessionStore(path: path, database: database)
     }
     #expect(rmdir(state.file("server.lock")) == 0)
-    // What a server that died in the middle of writing left goes away.
-    _ = try state.write("a.json", [123, 125])
+    let store = try #require(try SessionStore(path: path, database: database))
+    #expect(try SessionStore(path: path, database: database) == nil)
+    #expect(try store.load(apiKey: "100").isEmpty)
+  }
+
+  @Test func takesOverTheSessionsOfAnOlderVersion() throws {
+    let directory = TemporaryDirectory()
+    let state = try StateDirectory(path: directory.path + "/sessions")
+    let project = ProjectCredentials(apiKey: "100", apiSecret: "secret")
+    let session = project.sessionID(ofRoom: "kitchen").text
+    let record: JSON = ["session": .string(session), "generation": 3]
+    _ = try state.write("a.json", record.serialized())
+    _ = try state.write("b.json", [123])
+    // Of a server that died in the middle of writing.
     _ = try state.write("a.json.17-4", [123])
-    let store = try #require(try SessionStore(path: path))
-    #expect(try SessionStore(path: path) == nil)
-    #expect(state.names.filter { $0.first != "." }.sorted() == ["a.json", "server.lock"])
-    #expect(store.load(apiKey: "100").isEmpty)
+    let database = try Database(stateDirectory: directory.path)
+    for _ in 0..<2 {
+      let store = try #require(try SessionStore(path: state.path, database: database))
+      #expect(try store.load(apiKey: "100") == [record])
+      #expect(try store.load(apiKey: "another") == [])
+      #expect(state.names.filter { $0.first != "." } == ["server.lock"])
+    }
   }
 
   @Test func twoServersDoNotShareTheirSessions() async throws {

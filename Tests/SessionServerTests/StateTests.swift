@@ -73,15 +73,31 @@ private func mode(_ path: String) -> mode_t {
   @Test func keepsCredentialsForItsOwnerOnly() throws {
     let temporary = TemporaryDirectory()
     let path = temporary.path + "/a/b/otchat"
-    let first = try ProjectCredentials.kept(in: StateDirectory(path: path))
+    func kept() throws -> ProjectCredentials {
+      try ProjectCredentials.kept(
+        in: Database(stateDirectory: path), besides: StateDirectory(path: path))
+    }
+    let first = try kept()
     #expect(first.apiKey.count == 8 && Int(first.apiKey) != nil)
     #expect(first.apiSecret.count == 40)
     #expect(mode(path) == 0o700)
-    #expect(mode(path + "/credentials.json") == 0o600)
-    chmod(path + "/credentials.json", 0o644)
-    let second = try ProjectCredentials.kept(in: StateDirectory(path: path))
+    #expect(mode(path + "/otchat.db") == 0o600)
+    chmod(path + "/otchat.db", 0o644)
+    let second = try kept()
     #expect(second.apiKey == first.apiKey && second.apiSecret == first.apiSecret)
-    #expect(mode(path + "/credentials.json") == 0o600)
+    #expect(mode(path + "/otchat.db") == 0o600)
+  }
+
+  @Test func takesOverTheCredentialsOfAnOlderVersion() throws {
+    let temporary = TemporaryDirectory()
+    let directory = try StateDirectory(path: temporary.path)
+    _ = try directory.write("credentials.json", Array(#"{"apiKey":"123","apiSecret":"of old"}"#.utf8))
+    for _ in 0..<2 {
+      let database = try Database(stateDirectory: temporary.path)
+      let kept = try ProjectCredentials.kept(in: database, besides: directory)
+      #expect(kept.apiKey == "123" && kept.apiSecret == "of old")
+      #expect(!directory.names.contains("credentials.json"))
+    }
   }
 
   @Test func ofTwoWritersOneWins() throws {
@@ -100,8 +116,9 @@ private func mode(_ path: String) -> mode_t {
     let directory = try StateDirectory(path: temporary.path)
     _ = try directory.write("credentials.json", Array("{\"apiKey\":1}".utf8))
     #expect(throws: SessionServerError.badStateFile(path: temporary.path + "/credentials.json")) {
-      try ProjectCredentials.kept(in: directory)
+      try ProjectCredentials.kept(in: Database(stateDirectory: temporary.path), besides: directory)
     }
+    #expect(directory.names.contains("credentials.json"), "it may be worth something to its owner")
     #expect(
       throws: SessionServerError.state(
         path: temporary.path + "/credentials.json/x", reason: "Not a directory")

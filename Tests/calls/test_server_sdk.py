@@ -99,7 +99,7 @@ def test_archives_of_an_app_server(app, publisher, home):
     assert [one.id for one in listed] == [archive.id] and listed.count == 1
     # The disk may follow what the server says.
     directory = home / "archives" / archive.id
-    eventually(lambda: sorted(path.name for path in directory.iterdir()) == ["archive.json", "archive.mp4"], "a directory in order")
+    eventually(lambda: sorted(path.name for path in directory.iterdir()) == ["archive.mp4"], "a directory in order")
     app.delete_archive(archive.id)
     eventually(lambda: not directory.exists(), "no directory")
     with pytest.raises(NotFoundError):

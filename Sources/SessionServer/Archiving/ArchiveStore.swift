@@ -2,22 +2,22 @@ import Base
 import Glibc
 import OpenTokProtocol
 
-/// The directory of the archives: in it one for each, with its record (`archive.json`) and its files.
+/// The archives: in their directory one for each, with its files, and in the database what is known of it.
 ///
-/// Documents and not a database: an archive is its directory, which can be copied, moved and removed with
-/// everything that is known of it. Its calls wait for the disk: once clients are there, they belong onto the
-/// `DiskQueue`.
+/// Its calls wait for the disk: once clients are there, they belong onto the `DiskQueue`.
 struct ArchiveStore {
+  /// Older versions kept what is known of an archive beside its files.
   private static let recordName = "archive.json"
   private static let lockName = "recording.lock"
   private static let maximumRecord = 1 << 20
 
   let path: String
+  let database: Database
 
   func directory(_ id: String) -> String { path + "/" + id }
 
   /// Makes the directory if need be: who named one learns now that nothing can be kept there, not after a call.
-  func prepare() throws(SessionServerError) {
+  static func prepare(_ path: String) throws(SessionServerError) {
     do throws(SessionServerError) {
       _ = try StateDirectory(path: path)
     } catch {
@@ -30,76 +30,87 @@ struct ArchiveStore {
     }
   }
 
-  /// All that were kept and can be read, but those that another server of this directory is recording.
-  /// Nothing if there is no such directory yet.
-  func load() -> [Archive] {
-    guard let listing = opendir(path) else { return [] }
+  /// All that can be read and whose files are in this directory, but those that another server is recording.
+  func load() throws(SessionServerError) -> [Archive] {
+    try takeOver()
+    let rows = try database.transaction { (connection) throws(SessionServerError) in
+      try connection.rows("SELECT id, record FROM archive ORDER BY id")
+    }
+    return rows.compactMap { row in
+      guard let id = row[0]?.text, UUID.isWellFormed(id) else { return nil }
+      // They may be those of a server with another directory, or on a disk that is not there now.
+      guard access(directory(id), F_OK) == 0 else { return nil }
+      guard let archive = row[1]?.record.flatMap({ Archive(record: $0) }), archive.id == id else {
+        Log.warning("serve", "what is known of archive \(id) cannot be read")
+        return nil
+      }
+      if archive.status == .started || archive.status == .stopped {
+        guard let lock = lock(id) else { return nil }
+        lock.release()
+      }
+      return archive
+    }
+  }
+
+  /// Writes down what is known of an archive; makes its directory if need be.
+  func keep(_ archive: Archive) throws(SessionServerError) {
+    _ = try StateDirectory(path: directory(archive.id))
+    try database.transaction { (connection) throws(SessionServerError) in
+      try connection.run(
+        "INSERT OR REPLACE INTO archive VALUES (?, ?)", .text(archive.id), .record(archive.record))
+    }
+  }
+
+  /// Removes an archive's directory with all files in it, and then what is known of it, which counts for nothing
+  /// without the directory.
+  func erase(_ id: String) throws(SessionServerError) {
+    let directory = directory(id)
+    for name in Self.names(in: directory) { unlink(directory + "/" + name) }
+    if rmdir(directory) != 0, errno != ENOENT {
+      Log.warning("serve", "\(directory) cannot be removed")
+    }
+    try database.transaction { (connection) throws(SessionServerError) in
+      try connection.run("DELETE FROM archive WHERE id = ?", .text(id))
+    }
+  }
+
+  /// Moves what an older version kept beside the files into the database. An archive that is known already was
+  /// put there by hand, with an old record.
+  private func takeOver() throws(SessionServerError) {
+    let found = Self.names(in: path).filter(UUID.isWellFormed).compactMap {
+      id -> (id: String, record: JSON)? in
+      let directory = try? StateDirectory(path: directory(id))
+      let bytes = try? directory?.read(Self.recordName, limit: Self.maximumRecord)
+      guard let bytes, let record = try? JSON(parsing: bytes), Archive(record: record)?.id == id else {
+        if bytes != nil { Log.warning("serve", "\(self.directory(id)) holds no archive that can be read") }
+        return nil
+      }
+      return (id, record)
+    }
+    guard !found.isEmpty else { return }
+    try database.transaction { (connection) throws(SessionServerError) in
+      for (id, record) in found {
+        try connection.run("INSERT OR IGNORE INTO archive VALUES (?, ?)", .text(id), .record(record))
+      }
+    }
+    for (id, _) in found { unlink(directory(id) + "/" + Self.recordName) }
+  }
+
+  private static func names(in directory: String) -> [String] {
+    guard let listing = opendir(directory) else { return [] }
     defer { closedir(listing) }
-    var archives: [Archive] = []
+    var names: [String] = []
     while let entry = readdir(listing) {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      guard UUID.isWellFormed(name) else { continue }
-      guard let bytes = Self.read(directory(name) + "/" + Self.recordName),
-        let record = try? JSON(parsing: bytes), let archive = Archive(record: record), archive.id == name
-      else {
-        Log.warning("serve", "\(directory(name)) holds no archive that can be read")
-        continue
-      }
-      let isUnfinished = archive.status == .started || archive.status == .stopped
-      if isUnfinished {
-        guard let lock = lock(name) else { continue }
-        lock.release()
-      }
-      archives.append(archive)
+      if name != "." && name != ".." { names.append(name) }
     }
-    return archives
-  }
-
-  /// Writes an archive's record, whole or not at all; makes its directory if need be.
-  func keep(_ archive: Archive) throws(SessionServerError) {
-    _ = try StateDirectory(path: directory(archive.id)).write(
-      Self.recordName, archive.record.serialized() + [10], replaces: true)
-  }
-
-  /// Removes an archive's directory with all files in it.
-  func erase(_ id: String) {
-    let directory = directory(id)
-    guard let listing = opendir(directory) else { return }
-    var names: [String] = []
-    while let entry = readdir(listing) {
-      names.append(
-        withUnsafePointer(to: &entry.pointee.d_name) {
-          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        })
-    }
-    closedir(listing)
-    // The record last: what is left after a crash is still known.
-    for name in names.sorted(by: { ($0 == Self.recordName ? 1 : 0) < ($1 == Self.recordName ? 1 : 0) })
-    where name != "." && name != ".." {
-      unlink(directory + "/" + name)
-    }
-    if rmdir(directory) != 0 { Log.warning("serve", "\(directory) cannot be removed") }
+    return names
   }
 
   /// Takes an archive for this process; nil if another one is recording it.
   func lock(_ id: String) -> ArchiveLock? { ArchiveLock(directory(id) + "/" + Self.lockName) }
-
-  private static func read(_ path: String) -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    while bytes.count <= maximumRecord {
-      let count = Glibc.read(descriptor, &buffer, buffer.count)
-      guard count >= 0 else { return nil }
-      if count == 0 { return bytes }
-      bytes += buffer[..<count]
-    }
-    return nil
-  }
 }
 
 /// Says, until it is released, that this process is recording an archive. The system lets go of it when the

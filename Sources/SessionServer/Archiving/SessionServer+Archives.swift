@@ -28,7 +28,7 @@ extension SessionServer {
     case .record(let archive): record(archive)
     case .tell(let id, let command): recordings[id]?.commands.yield(command)
     case .recover(let archive): recover(archive)
-    case .erase(let id): if let store { disk.add { store.erase(id) } }
+    case .erase(let id): erase(id)
     case .announce(let archive):
       announce(.archiveStarted(id: archive.id, name: archive.options.name), in: archive.sessionID)
     case .announceEnd(let archive): announce(.archiveStopped(id: archive.id), in: archive.sessionID)
@@ -44,12 +44,23 @@ extension SessionServer {
   }
 
   private func keep(_ archive: Archive) {
+    write(archive.id) { (store) throws(SessionServerError) in try store.keep(archive) }
+  }
+
+  private func erase(_ id: String) {
+    write(id) { (store) throws(SessionServerError) in try store.erase(id) }
+  }
+
+  private func write(
+    _ id: String, _ body: @escaping @Sendable (ArchiveStore) throws(SessionServerError) -> Void
+  ) {
     guard let store else { return }
+    hasWritten = true
     disk.add {
-      do {
-        try store.keep(archive)
+      do throws(SessionServerError) {
+        try body(store)
       } catch {
-        Log.error("serve", "the record of archive \(archive.id) cannot be written")
+        Log.error("serve", "the record of archive \(id) cannot be written: \(error.text)")
       }
     }
   }

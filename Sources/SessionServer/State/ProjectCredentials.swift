@@ -18,16 +18,30 @@ package struct ProjectCredentials: Sendable {
       apiKey: String(Int.random(in: 10_000_000...99_999_999)), apiSecret: Hexadecimal.text(secret))
   }
 
+  /// Where older versions kept them.
   private static let file = "credentials.json"
 
-  /// Those kept in the directory; made at the first use.
-  static func kept(in directory: StateDirectory) throws(SessionServerError) -> ProjectCredentials {
-    if let bytes = try directory.read(file) { return try parse(bytes, directory) }
-    let new = random()
-    let json: JSON = ["apiKey": .string(new.apiKey), "apiSecret": .string(new.apiSecret)]
-    if try directory.write(file, json.serialized() + [10]) { return new }
-    guard let bytes = try directory.read(file) else { throw .badStateFile(path: directory.file(file)) }
-    return try parse(bytes, directory)
+  /// Those kept in the database, or beside it by an older version; made at the first use.
+  static func kept(
+    in database: Database, besides directory: StateDirectory
+  ) throws(SessionServerError) -> ProjectCredentials {
+    let (credentials, isTakenOver) = try database.transaction {
+      (connection) throws(SessionServerError) -> (ProjectCredentials, Bool) in
+      if let row = try connection.rows("SELECT api_key, api_secret FROM project").first {
+        guard let key = row[0]?.text, let secret = row[1]?.text else {
+          throw .badStateFile(path: database.path)
+        }
+        return (ProjectCredentials(apiKey: key, apiSecret: secret), false)
+      }
+      let file = try directory.read(file)
+      let credentials = try file.map { (bytes) throws(SessionServerError) in try parse(bytes, directory) }
+      let kept = credentials ?? random()
+      try connection.run(
+        "INSERT INTO project VALUES (1, ?, ?)", .text(kept.apiKey), .text(kept.apiSecret))
+      return (kept, file != nil)
+    }
+    if isTakenOver { directory.remove(file) }
+    return credentials
   }
 
   private static func parse(

@@ -12,9 +12,13 @@ extension SessionServer {
   /// Putting together what is written takes at most this part of the service thread's time.
   private static let collectingShare = 20
 
-  static func sessionStore(_ configuration: Configuration) throws(SessionServerError) -> SessionStore? {
-    guard configuration.keepsSessions, let path = configuration.stateDirectory else { return nil }
-    let store = try SessionStore(path: path + "/sessions")
+  static func sessionStore(
+    _ configuration: Configuration, _ database: Database?
+  ) throws(SessionServerError) -> SessionStore? {
+    guard configuration.keepsSessions, let path = configuration.stateDirectory, let database else {
+      return nil
+    }
+    let store = try SessionStore(path: path + "/sessions", database: database)
     if store == nil {
       Log.warning("serve", "another server keeps its sessions in \(path): these end with this process")
     }
@@ -22,14 +26,12 @@ extension SessionServer {
   }
 
   /// Goes on with what a server that died left.
-  func restoreSessions() {
+  func restoreSessions() throws(SessionServerError) {
     guard let sessionStore else { return }
-    let records = sessionStore.load(apiKey: apiKey)
+    let records = try sessionStore.load(apiKey: apiKey)
     guard !records.isEmpty else { return }
     guard sessionStore.absence < Self.maximumAbsence else {
-      for session in records.compactMap({ $0["session"]?.stringValue }) {
-        try? sessionStore.keep(nil, of: session)
-      }
+      try sessionStore.keep(records.compactMap { $0["session"]?.stringValue }.map { ($0, nil) })
       let seconds = sessionStore.absence.components.seconds
       return Log.info("serve", "\(records.count) sessions of a server that ended \(seconds) s ago are over")
     }
@@ -82,7 +84,7 @@ extension SessionServer {
     let records = drainRecords()
     sessionStore = nil
     disk.add {
-      Self.tell(store.keep(records).values.first)
+      Self.tell(Self.fault { () throws(SessionServerError) in try store.keep(records) })
       store.release()
     }
   }
@@ -94,19 +96,28 @@ extension SessionServer {
   }
 
   private func keep(_ records: [(session: String, record: JSON?)], in store: SessionStore) async {
-    let (faults, duration) = await disk.run {
+    let (fault, duration) = await disk.run {
       let began = MonotonicClock.now()
-      let faults = store.keep(records)
-      return (faults, MonotonicClock.now() - began)
+      let fault = Self.fault { () throws(SessionServerError) in try store.keep(records) }
+      return (fault, MonotonicClock.now() - began)
     }
     metrics.writeTimes.add(duration)
-    for session in faults.keys { rooms.keepAgain(session) }
-    if !isWritingBroken { Self.tell(faults.values.first) }
-    isWritingBroken = !faults.isEmpty
+    if fault != nil { for (session, _) in records { rooms.keepAgain(session) } }
+    if !isWritingBroken { Self.tell(fault) }
+    isWritingBroken = fault != nil
+  }
+
+  private static func fault(_ body: () throws(SessionServerError) -> Void) -> SessionServerError? {
+    do throws(SessionServerError) {
+      try body()
+      return nil
+    } catch {
+      return error
+    }
   }
 
   private static func tell(_ fault: SessionServerError?) {
-    guard case .state(let path, let reason) = fault else { return }
-    Log.error("serve", "sessions would not outlive this server: \(path): \(reason); tried again and again")
+    guard let fault else { return }
+    Log.error("serve", "sessions would not outlive this server: \(fault.text); tried again and again")
   }
 }

@@ -2,23 +2,26 @@ import Base
 import Glibc
 import OpenTokProtocol
 
-/// The sessions of a running server, a file each in `sessions` of its state directory. What is in them when a
-/// server starts is what one that died left there.
+/// The sessions of a running server. What is in the database when a server starts is what one that died left
+/// there.
 ///
 /// Its calls wait for the disk: once clients are there, they belong onto the `DiskQueue`.
 final class SessionStore: Sendable {
   private static let lockName = "server.lock"
   private static let maximumRecord = 64 << 20
 
-  private let directory: StateDirectory
+  private let database: Database
   /// Says, as long as it is open, that this process keeps its sessions here.
   private let lock: Int32
   /// How long ago the server before this one, if there was one, was last there.
   let absence: Duration
 
   /// Nil if another process keeps its sessions there.
-  init?(path: String) throws(SessionServerError) {
-    directory = try StateDirectory(path: path)
+  ///
+  /// - Parameter path: the directory of the lock, and of the files that older versions kept sessions in.
+  init?(path: String, database: Database) throws(SessionServerError) {
+    self.database = database
+    let directory = try StateDirectory(path: path)
     let file = directory.file(Self.lockName)
     lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     var status = stat()
@@ -30,10 +33,7 @@ final class SessionStore: Sendable {
       if isKnown, errno == EWOULDBLOCK { return nil }
       throw .state(path: file, reason: String(cString: strerror(errno)))
     }
-    // Of a server that died in the middle of writing.
-    for name in directory.names where !name.hasSuffix(".json") && name != Self.lockName && name.first != "." {
-      directory.remove(name)
-    }
+    try takeOver(directory)
     touch()
   }
 
@@ -46,38 +46,46 @@ final class SessionStore: Sendable {
   func touch() { futimens(lock, nil) }
 
   /// All records of sessions of that key. Those of others stay where they are.
-  func load(apiKey: String) -> [JSON] {
-    directory.names.filter { $0.hasSuffix(".json") }.sorted().compactMap { name in
-      guard let bytes = try? directory.read(name, limit: Self.maximumRecord),
-        let record = try? JSON(parsing: bytes),
-        let session = record["session"]?.stringValue, Self.name(session) == name
+  func load(apiKey: String) throws(SessionServerError) -> [JSON] {
+    let rows = try database.transaction { (connection) throws(SessionServerError) in
+      try connection.rows("SELECT id, record FROM session ORDER BY id")
+    }
+    // Said explicitly: JSON has a null of its own.
+    return rows.compactMap { row -> JSON? in
+      guard let session = row[0]?.text, let record = row[1]?.record, record["session"]?.stringValue == session
       else {
-        Log.warning("serve", "\(directory.file(name)) holds no session that can be read")
+        Log.warning("serve", "\(database.path) holds a session that cannot be read")
         return nil
       }
       return SessionID(session)?.belongs(to: apiKey) == true ? record : nil
     }
   }
 
-  /// Writes a session down, whole or not at all; nil: it is over.
-  func keep(_ record: JSON?, of session: String) throws(SessionServerError) {
-    let name = Self.name(session)
-    guard let record else { return directory.remove(name) }
-    _ = try directory.write(name, record.serialized() + [10], replaces: true)
-  }
-
-  /// The same for each of several.
-  /// - Returns: of those that could not be written, why.
-  func keep(_ records: [(session: String, record: JSON?)]) -> [String: SessionServerError] {
-    var faults: [String: SessionServerError] = [:]
-    for (session, record) in records {
-      do throws(SessionServerError) { try keep(record, of: session) } catch { faults[session] = error }
+  /// Writes sessions down, all or none; a record of nil: it is over.
+  func keep(_ records: [(session: String, record: JSON?)]) throws(SessionServerError) {
+    guard !records.isEmpty else { return }
+    try database.transaction { (connection) throws(SessionServerError) in
+      for (session, record) in records { try Self.keep(record, of: session, connection) }
     }
-    return faults
   }
 
-  /// A session's id can be as long as a file's name may be.
-  private static func name(_ session: String) -> String {
-    Hexadecimal.text(Signature.sha256(session.utf8, key: "session")) + ".json"
+  private static func keep(
+    _ record: JSON?, of session: String, _ connection: Database.Connection
+  ) throws(SessionServerError) {
+    if let record {
+      try connection.run("INSERT OR REPLACE INTO session VALUES (?, ?)", .text(session), .record(record))
+    } else {
+      try connection.run("DELETE FROM session WHERE id = ?", .text(session))
+    }
+  }
+
+  /// Moves what an older version left in files, a session each, into the database.
+  private func takeOver(_ directory: StateDirectory) throws(SessionServerError) {
+    let names = directory.names.filter { $0 != Self.lockName && $0.first != "." }
+    let records = names.filter { $0.hasSuffix(".json") }.compactMap { name in
+      (try? directory.read(name, limit: Self.maximumRecord)).flatMap { try? JSON(parsing: $0) }
+    }
+    try keep(records.compactMap { record in record["session"]?.stringValue.map { ($0, record) } })
+    names.forEach(directory.remove)
   }
 }

@@ -174,11 +174,16 @@ extension WebServer {
 
   /// Has the handler answer. False closes the connection.
   func answer(_ wsi: OpaquePointer, _ exchange: HTTPExchange) -> Bool {
-    respond(wsi, exchange.request, handlers.request(exchange.request), closing: exchange.closes)
+    let response = handlers.request(exchange.request)
+    guard response.isHeld else {
+      return respond(wsi, exchange.request, response, closing: exchange.closes)
+    }
+    hold(wsi, exchange, response)
+    return true
   }
 
   /// Sends a response and ends the transaction. False closes the connection.
-  private func respond(
+  func respond(
     _ wsi: OpaquePointer, _ request: HTTPRequest?, _ response: HTTPResponse, closing: Bool
   ) -> Bool {
     // The path alone: a query may hold an access key or a token.

@@ -6,6 +6,9 @@ package struct HTTPResponse: Sendable {
   /// In place of the body: bytes of a file.
   package var file: (body: FileBody, range: Range<Int64>)?
 
+  /// It waits for `WebServer.release`; not before an upgrade.
+  package var isHeld = false
+
   var bodyBytes: Int64 { file.map { Int64($0.range.count) } ?? Int64(body.count) }
 
   package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {

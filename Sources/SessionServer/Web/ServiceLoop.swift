@@ -21,6 +21,9 @@ package final class ServiceLoop: SerialExecutor {
     core.enqueue(UnownedJob(job), on: self)
   }
 
+  /// Has the loop's thread call this, behind the jobs that are there, and without Swift's shared pool. Any thread.
+  func perform(_ body: @escaping @Sendable () -> Void) { core.perform(body) }
+
   package func checkIsolated() {
     precondition(core.isCurrentThread, "not on the service thread")
   }
@@ -45,6 +48,7 @@ private final class Core: Sendable {
   private struct State {
     /// With each job a reference to its executor, which must outlive the job.
     var jobs: [(UnownedJob, ServiceLoop)] = []
+    var calls: [Call] = []
     /// The libwebsockets context as a bit pattern: where to send the wake-up.
     var context: UInt = 0
     var thread: pthread_t = 0
@@ -52,6 +56,10 @@ private final class Core: Sendable {
     var rounds = 0
     /// Rounds since libwebsockets had something to say.
     var vainRounds = 0
+  }
+
+  private struct Call: Sendable {
+    let body: @Sendable () -> Void
   }
 
   /// After so many in a row the loop takes its time.
@@ -66,6 +74,14 @@ private final class Core: Sendable {
   func enqueue(_ job: UnownedJob, on executor: ServiceLoop) {
     state.withLock { state in
       state.jobs.append((job, executor))
+      wake(state)
+    }
+  }
+
+  func perform(_ body: @escaping @Sendable () -> Void) {
+    let call = Call(body: body)
+    state.withLock { state in
+      state.calls.append(call)
       wake(state)
     }
   }
@@ -108,13 +124,14 @@ private final class Core: Sendable {
   func run() {
     state.withLock { $0.thread = pthread_self() }
     while true {
-      let (jobs, context, finished) = state.withLock { state in
-        let jobs = state.jobs
-        state.jobs = []
-        return (jobs, OpaquePointer(bitPattern: state.context), state.finished)
+      let (jobs, calls, context, finished) = state.withLock { state in
+        let (jobs, calls) = (state.jobs, state.calls)
+        (state.jobs, state.calls) = ([], [])
+        return (jobs, calls, OpaquePointer(bitPattern: state.context), state.finished)
       }
       for (job, executor) in jobs { job.runSynchronously(on: executor.asUnownedSerialExecutor()) }
-      if !jobs.isEmpty {
+      for call in calls { call.body() }
+      if !jobs.isEmpty || !calls.isEmpty {
         served()
         continue
       }

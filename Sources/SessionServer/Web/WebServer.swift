@@ -53,6 +53,8 @@ package final class WebServer {
     package var closed: (WebSocket, WebSocketEnd) -> Void
     /// The time set by `wake(at:)` has come.
     package var timer: () -> Void
+    /// An answer waits (`HTTPResponse.isHeld`): `release` lets it go, by this number.
+    package var held: (Int) -> Void
 
     package init(
       request: @escaping (HTTPRequest) -> HTTPResponse,
@@ -60,8 +62,10 @@ package final class WebServer {
       opened: @escaping (WebSocket) -> Void = { _ in },
       message: @escaping (WebSocket, [UInt8]) -> Void = { _, _ in },
       closed: @escaping (WebSocket, WebSocketEnd) -> Void = { _, _ in },
-      timer: @escaping () -> Void = {}
+      timer: @escaping () -> Void = {},
+      held: @escaping (Int) -> Void = { _ in }
     ) {
+      self.held = held
       self.request = request
       self.refusal = refusal
       self.opened = opened
@@ -79,6 +83,8 @@ package final class WebServer {
   var exchanges: [OpaquePointer: HTTPExchange] = [:]
   var upgrades: [OpaquePointer: HTTPRequest] = [:]
   var downloads: [OpaquePointer: Download] = [:]
+  var heldResponses: [OpaquePointer: HeldResponse] = [:]
+  var heldResponseCount = 0
   /// Whose body has to be complete when their timer fires.
   var awaitedBodies: Set<OpaquePointer> = []
   private(set) var connections: ConnectionCount
@@ -173,6 +179,7 @@ package final class WebServer {
     exchanges = [:]
     upgrades = [:]
     downloads = [:]
+    heldResponses = [:]
     awaitedBodies = []
     connections = ConnectionCount(configuration.limits)
     contextLock.withLock { _ in lws_context_destroy(context) }
@@ -250,6 +257,7 @@ package final class WebServer {
     exchanges[wsi] = nil
     upgrades[wsi] = nil
     downloads[wsi] = nil
+    heldResponses[wsi] = nil
   }
 }
 

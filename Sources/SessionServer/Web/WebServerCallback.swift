@@ -47,10 +47,11 @@ extension WebServer {
     case LWS_CALLBACK_TIMER:
       return !awaitedBodies.contains(wsi)
     case LWS_CALLBACK_HTTP_WRITEABLE:
-      return continueDownload(wsi)
+      return writable(wsi)
     case LWS_CALLBACK_CLOSED_HTTP:
       exchanges[wsi] = nil
       downloads[wsi] = nil
+      heldResponses[wsi] = nil
 
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
       return confirmUpgrade(wsi)
