@@ -51,15 +51,15 @@ private func mode(_ path: String) -> mode_t {
   @Test func aPlaceForArchivesThatIsNoneIsToldAtTheStart() throws {
     let temporary = TemporaryDirectory()
     let folder = temporary.path + "/a/archives"
-    try ArchiveStore(path: folder).prepare()
+    try ArchiveStore.prepare(folder)
     #expect(mode(folder) == 0o700)
     let file = temporary.path + "/file"
     close(open(file, O_CREAT | O_WRONLY, 0o600))
     #expect(throws: SessionServerError.archives(path: file, reason: "Not a directory")) {
-      try ArchiveStore(path: file).prepare()
+      try ArchiveStore.prepare(file)
     }
     #expect(throws: SessionServerError.archives(path: file + "/in", reason: "Not a directory")) {
-      try ArchiveStore(path: file + "/in").prepare()
+      try ArchiveStore.prepare(file + "/in")
     }
   }
 

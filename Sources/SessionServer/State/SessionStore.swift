@@ -50,15 +50,16 @@ final class SessionStore: Sendable {
     let rows = try database.transaction { (connection) throws(SessionServerError) in
       try connection.rows("SELECT id, record FROM session ORDER BY id")
     }
-    // Said explicitly: JSON has a null of its own.
-    return rows.compactMap { row -> JSON? in
+    var records: [JSON] = []
+    for row in rows {
       guard let session = row[0]?.text, let record = row[1]?.record, record["session"]?.stringValue == session
       else {
         Log.warning("serve", "\(database.path) holds a session that cannot be read")
-        return nil
+        continue
       }
-      return SessionID(session)?.belongs(to: apiKey) == true ? record : nil
+      if SessionID(session)?.belongs(to: apiKey) == true { records.append(record) }
     }
+    return records
   }
 
   /// Writes sessions down, all or none; a record of nil: it is over.
