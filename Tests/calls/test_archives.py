@@ -161,3 +161,25 @@ def test_a_killed_server_loses_two_seconds(binary, connect, server, home):
                     manifest = json.loads(files.read(f"{archive}.json"))
                     assert len(manifest["files"]) == 2
                     assert all(f["stopTimeOffset"] > 1000 * (lasted - 3) for f in manifest["files"]), (manifest, lasted)
+
+
+def test_what_was_answered_outlives_a_kill(binary, connect, server, home):
+    """Killed within the next instruction after the answer: started, stopped and deleted archives are so afterwards."""
+    def killed(running):
+        running.process.kill()
+        running.process.wait(LIMIT)
+
+    first = connect("--video-source", "test", "--audio-source", "tone:440", "--subscribe", "none")
+    first.event("publisherStreamCreated")
+    started = post(server, "/archive/start", {"name": "kept"})
+    killed(server)
+    with Server(binary, "--archive-dir", "archives") as again:
+        assert again.get("/archive")["count"] == 1
+        assert finished(again, started["id"])["name"] == "kept"
+        request = urllib.request.Request(f"{again.url}/archive/{started['id']}", method="DELETE")
+        with urllib.request.urlopen(request, timeout=LIMIT) as answer:
+            assert answer.status == 204
+        killed(again)
+    with Server(binary, "--archive-dir", "archives") as last:
+        assert last.get("/archive") == {"count": 0, "items": []}
+    assert not os.listdir("archives"), "its files are gone too"

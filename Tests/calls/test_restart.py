@@ -1,7 +1,10 @@
 """A server that dies, or is started again, under a call: nobody leaves it, nothing is forgotten."""
+import concurrent.futures
+import contextlib
 import json
 import pathlib
 import signal
+import sqlite3
 import subprocess
 import time
 import urllib.request
@@ -110,8 +113,8 @@ def test_a_call_is_made_anew_on_a_server_that_has_forgotten_it(binary, home, mon
             for one in (anna, bert):
                 one.event("sessionReconnecting", reason="connectionClosed")
             more_pictures(bert, 60)
-            for path in (home / "xdg_state_home/otchat/sessions").glob("*.json"):
-                path.unlink()
+            with contextlib.closing(sqlite3.connect(home / "xdg_state_home/otchat/otchat.db")) as database, database:
+                assert database.execute("DELETE FROM session").rowcount == 1
             monkeypatch.setenv("OTCHAT_API_SECRET", secret)
             with Server(binary, "--api-key", KEY, port=port):
                 for one in (anna, bert):
@@ -137,13 +140,8 @@ def test_a_call_is_made_anew_on_a_server_that_has_forgotten_it(binary, home, mon
 
 def records(home):
     """What is on the disk of sessions."""
-    found = ""
-    for path in (home / "xdg_state_home/otchat/sessions").glob("*.json"):
-        try:
-            found += path.read_text()
-        except FileNotFoundError:
-            pass  # It has just ended.
-    return found
+    with contextlib.closing(sqlite3.connect(home / "xdg_state_home/otchat/otchat.db")) as database:
+        return " ".join(record for (record,) in database.execute("SELECT record FROM session"))
 
 
 def wait_for_records(home, *words):
@@ -171,13 +169,15 @@ def hanging_disk(home):
 
 
 def test_a_disk_that_hangs_holds_up_no_call(binary, home, monkeypatch, hanging_disk):
-    """Joining, publishing, pictures, signals, archives and answers go on; what was not written is, once it can be."""
+    """Joining, publishing, pictures, signals and what is asked go on; what was not written is, once it can be, and is
+    answered then."""
     monkeypatch.setenv("OTCHAT_API_SECRET", SECRET)
     for name, value in hanging_disk.environment.items():
         monkeypatch.setenv(name, value)
     places = ["--api-key", KEY, "--archive-dir", str(home / "archives")]
     media = ["--video-source", "test", "--audio-source", "silence", "--audio-sink", "null", "--events", "-", "--stats", "0.5"]
     people = []
+    threads = concurrent.futures.ThreadPoolExecutor(1)
     with Server(binary, *places) as server:
         port = int(server.url.rpartition(":")[2])
         for name in hanging_disk.environment:
@@ -195,16 +195,17 @@ def test_a_disk_that_hangs_holds_up_no_call(binary, home, monkeypatch, hanging_d
             bert = join("bert")
             bert.event("publisherStreamCreated")
             more_pictures(bert, 30)
-            archive = rest(server, "POST", "/archive", {"sessionId": session, "name": "film"})
-            assert archive["status"] == "started"
+            asked = threads.submit(rest, server, "POST", "/archive", {"sessionId": session, "name": "film"})
             for number in range(40):
                 anna.command_line(f"say {number}")
                 bert.event("signal", data=str(number))
                 time.sleep(0.05)
-            assert rest(server, "GET", f"/archive/{archive['id']}")["status"] == "started"
+            assert [item["status"] for item in rest(server, "GET", "/archive")["items"]] == ["started"]
             assert not anna.all("archiveStarted"), "nothing is recorded without a disk"
-            assert "bert" not in records(home)
+            assert "bert" not in records(home) and not asked.done()
             hanging_disk.set(False)
+            archive = asked.result(LIMIT)
+            assert archive["status"] == "started"
             anna.event("archiveStarted", archiveId=archive["id"])
             wait_for_records(home, "bert")
             server.process.kill()
