@@ -233,9 +233,8 @@ def test_a_disk_that_hangs_holds_up_no_end(binary, home, monkeypatch, hanging_di
             binary, "connect", "--server", server.url, "--name", "anna", "--events", "-", "--video-source", "test", "--audio-source", "silence"])
         try:
             anna.event("publisherStreamCreated")
+            wait_for_records(home, "anna")  # which is to go
             hanging_disk.set(True)
-            anna.command_line("say there is something to keep")
-            anna.event("signal")
             server.process.terminate()
             assert anna.event("sessionDisconnected")["reason"] == "networkDisconnected"
             assert server.exit_code() == 0
