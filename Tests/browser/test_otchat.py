@@ -95,7 +95,7 @@ async def test_sound_makes_room_for_pictures_on_a_thin_link(room):
     """Chromium sends its sound twice to `otchat`, which its own share-out does not know of."""
     page = await page_of(room)
     await page.js("""(() => {
-      window.available = 200000;
+      window.available = 150000;
       window.looks = 0;
       const {getStats} = RTCPeerConnection.prototype, {setParameters} = RTCRtpSender.prototype;
       RTCPeerConnection.prototype.getStats = async function () {
@@ -116,9 +116,9 @@ async def test_sound_makes_room_for_pictures_on_a_thin_link(room):
     terminal = await room.participant("--no-publish")
     await terminal.event("firstVideoFrame")
     await page.until("asked.length === 1")
-    await page.js("window.available = 500000, window.looks = 0, 1")  # between the two limits nothing changes
+    await page.js("window.available = 300000, window.looks = 0, 1")  # between the two limits nothing changes
     await page.until("looks >= 3")
     assert await page.js("asked") == [24000]
-    await page.js("window.available = 700000, 1")
+    await page.js("window.available = 400000, 1")
     await page.until("asked.length === 2")
     assert await page.js("asked") == [24000, 40000]

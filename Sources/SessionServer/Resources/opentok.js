@@ -792,7 +792,7 @@ const NEW_PATH_TRIES = 3;
 /** How often a publisher looks at what its sound may take, in milliseconds. */
 const SOUND_CHECK = 1000;
 /** Of sound with copies of itself, in bits per second, where less than `below` is left, until `above` is there. */
-const SCARCE_SOUND = { bitrate: 24000, below: 400000, above: 600000 };
+const SCARCE_SOUND = { bitrate: 24000, below: 200000, above: 350000 };
 
 /** One RTCPeerConnection to one other end; negotiation steps run one after the other. */
 class Peer {
